@@ -1,0 +1,318 @@
+/* Mortar: the public C API, the only header a user needs.
+ *
+ * Mortar carries rows out of a SQL warehouse: Databricks SQL, Spark Thrift Server, HiveServer2.
+ * A program makes a config, opens a session, runs statements on it and reads results as Arrow.
+ *
+ *     mortar_config  ->  mortar_session  ->  mortar_statement  ->  mortar_result
+ *
+ * Rules that hold for every function below, so that they are not said again:
+ * - Functions that can fail return a mortar_status and fill the caller's mortar_error, which may be
+ *   NULL. On failure every out parameter is set to NULL or zero.
+ * - The library never prints, exits or aborts. It writes to no global state of the process.
+ * - *_free accepts NULL. Handles may be freed in any order: what a child still needs stays alive.
+ * - Text is UTF-8. Text arguments are copied; text returned belongs to the handle that returned it.
+ * - "Any thread" means that calls may overlap; otherwise one thread at a time uses a handle.
+ */
+#ifndef MORTAR_MORTAR_H
+#define MORTAR_MORTAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MORTAR_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define MORTAR_API __attribute__((visibility("default")))
+#define MORTAR_MUST_USE __attribute__((warn_unused_result))
+#define MORTAR_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define MORTAR_API
+#define MORTAR_MUST_USE
+#define MORTAR_PRINTF(fmt, args)
+#endif
+
+/* ---- Status and errors -------------------------------------------------------------------- */
+
+/* The one status table. Columns: name, default text, default SQLSTATE.
+ * MORE is internal to decoders and never leaves the library. */
+#define MORTAR_STATUS_MAP(X)                                          \
+  X(OK, "success", "00000")                                           \
+  X(MORE, "more input is needed", "00000")                            \
+  X(NOMEM, "out of memory", "HY001")                                  \
+  X(INVALID, "invalid argument", "HY009")                             \
+  X(STATE, "the object is closed or in the wrong state", "HY010")     \
+  X(UNSUPPORTED, "not supported", "0A000")                            \
+  X(LIMIT, "a stated limit was crossed", "54000")                     \
+  X(CONNECT, "no connection to the server", "08001")                  \
+  X(TLS, "the secure connection failed", "08001")                     \
+  X(IO, "the connection broke", "08S01")                              \
+  X(TIMEOUT, "the deadline passed", "HYT00")                          \
+  X(INTERRUPTED, "the caller woke the wait up", "HY008")              \
+  X(AUTH, "the server refused the credentials", "28000")              \
+  X(HTTP, "the server answered with an HTTP error", "08S01")          \
+  X(PROTOCOL, "the reply is malformed", "08S01")                      \
+  X(CORRUPT, "the result data is corrupt", "22000")                   \
+  X(SERVER, "the server refused the statement", "HY000")              \
+  X(CANCELED, "the statement was canceled", "57014")
+
+enum mortar_status {
+#define X(name, text, sqlstate) MORTAR_##name,
+  MORTAR_STATUS_MAP(X)
+#undef X
+};
+
+/* What became of the request that failed. Only NOT_SENT and REJECTED are safe to send again. */
+enum mortar_outcome {
+  MORTAR_OUTCOME_NONE = 0, /* no request was involved */
+  MORTAR_OUTCOME_NOT_SENT, /* no byte of it left this machine */
+  MORTAR_OUTCOME_REJECTED, /* the server said that it did not start it */
+  MORTAR_OUTCOME_UNKNOWN,  /* it may have run */
+  MORTAR_OUTCOME_DONE      /* the server answered it */
+};
+
+/* Caller-owned, plain data, no pointers: copy it freely. All zero means no error. */
+struct mortar_error {
+  enum mortar_status status;
+  enum mortar_outcome outcome;
+  int32_t http_status;   /* 0: no HTTP status was involved */
+  int32_t server_code;   /* the server's own error number, 0 when it gave none */
+  bool session_lost;     /* the session is gone: open another */
+  char sqlstate[6];      /* five characters and NUL */
+  char query_id[37];     /* 8-4-4-4-12 text, empty while the statement has no id */
+  char session_id[37];   /* the same for the session */
+  char message[1024];    /* one line or more, UTF-8, cut at a character */
+};
+
+/* The name ("TIMEOUT") and the default text of a status. Never NULL. Any thread. */
+MORTAR_API const char *mortar_status_name(enum mortar_status status);
+MORTAR_API const char *mortar_status_text(enum mortar_status status);
+MORTAR_API const char *mortar_outcome_name(enum mortar_outcome outcome);
+MORTAR_API const char *mortar_version(void);
+
+/* ---- Memory ------------------------------------------------------------------------------- */
+
+/* An allocator of the caller's. fn(ctx, NULL, 0, n) allocates, fn(ctx, p, old, n) resizes,
+ * fn(ctx, p, old, 0) frees and returns NULL. Called from any thread; must outlive every handle and
+ * every Arrow array made with it. Memory that libcurl and OpenSSL take does not come from here. */
+struct mortar_alloc {
+  void *(*fn)(void *ctx, void *ptr, size_t old_size, size_t new_size);
+  void *ctx;
+};
+
+/* ---- Arrow C data interface --------------------------------------------------------------- */
+/* Declared from the published layout (arrow.apache.org, "The Arrow C data interface"); the guards
+ * are the ones that the specification names, so other headers may declare them too. */
+
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+  const char *format;
+  const char *name;
+  const char *metadata;
+  int64_t flags;
+  int64_t n_children;
+  struct ArrowSchema **children;
+  struct ArrowSchema *dictionary;
+  void (*release)(struct ArrowSchema *);
+  void *private_data;
+};
+
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void **buffers;
+  struct ArrowArray **children;
+  struct ArrowArray *dictionary;
+  void (*release)(struct ArrowArray *);
+  void *private_data;
+};
+
+#endif /* ARROW_C_DATA_INTERFACE */
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+struct ArrowArrayStream {
+  int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+  int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+  const char *(*get_last_error)(struct ArrowArrayStream *);
+  void (*release)(struct ArrowArrayStream *);
+  void *private_data;
+};
+
+#endif /* ARROW_C_STREAM_INTERFACE */
+
+/* ---- Waiting ------------------------------------------------------------------------------ */
+
+/* Something that ends a wait early: one thread waits, any other thread or a signal handler calls
+ * mortar_wake_signal. The signal stays until mortar_wake_clear, so it is never lost. */
+struct mortar_wake;
+
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_wake_new(struct mortar_wake **out,
+                                                              struct mortar_error *err);
+MORTAR_API void mortar_wake_signal(struct mortar_wake *wake); /* any thread, async-signal-safe */
+MORTAR_API void mortar_wake_clear(struct mortar_wake *wake);
+MORTAR_API void mortar_wake_free(struct mortar_wake *wake);
+
+/* How long a call may take and what may end it early. A NULL pointer means {-1, NULL}. */
+struct mortar_call {
+  int64_t timeout_ms;       /* for the whole call; -1: the config's own limits only */
+  struct mortar_wake *wake; /* NULL: nothing ends it early; ended so, it fails with INTERRUPTED */
+};
+
+/* ---- Config ------------------------------------------------------------------------------- */
+
+/* Where the server is and how to speak to it. Read by mortar_session_open, which copies it. */
+struct mortar_config;
+
+/* alloc NULL: the C library's. The struct is copied; every child handle uses the same one. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_config_new(const struct mortar_alloc *alloc,
+                                                                struct mortar_config **out,
+                                                                struct mortar_error *err);
+
+/* Sets one option by name; docs/options.md lists them all. value NULL: back to the default.
+ * INVALID: no such option (the text names the nearest one), or a value it does not take. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_config_set(struct mortar_config *config,
+                                                                const char *name,
+                                                                const char *value,
+                                                                struct mortar_error *err);
+
+/* Sets host, port, TLS and http_path at once: "https://HOST[:PORT]/PATH", "http://..." for plain.
+ * A user name or password in it is refused: a URI ends up in logs. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_config_set_uri(struct mortar_config *config,
+                                                                    const char *uri,
+                                                                    struct mortar_error *err);
+
+/* Adds one session setting (a SQL parameter such as "ansi_mode"), sent when the session opens. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_config_set_session_setting(
+    struct mortar_config *config, const char *name, const char *value, struct mortar_error *err);
+
+MORTAR_API void mortar_config_free(struct mortar_config *config);
+
+/* ---- Session ------------------------------------------------------------------------------ */
+
+/* A session on the server. Any thread: statements run in parallel on connections of their own. */
+struct mortar_session;
+
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_session_open(
+    const struct mortar_config *config, const struct mortar_call *call,
+    struct mortar_session **out, struct mortar_error *err);
+
+/* The server's id for it, 8-4-4-4-12 text. Never NULL. */
+MORTAR_API const char *mortar_session_id(const struct mortar_session *session);
+
+/* Closes it on the server. Results that are open keep what they have already received. Closing
+ * twice is fine. An error says that the server may still hold the session; it is closed here all
+ * the same. */
+MORTAR_API enum mortar_status mortar_session_close(struct mortar_session *session,
+                                                   const struct mortar_call *call,
+                                                   struct mortar_error *err);
+
+/* Frees the handle, and closes first what was not closed, within two seconds. */
+MORTAR_API void mortar_session_free(struct mortar_session *session);
+
+/* ---- Statement ---------------------------------------------------------------------------- */
+
+/* A SQL text to run, once or many times; and what it gives. */
+struct mortar_statement;
+struct mortar_result;
+
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_new(struct mortar_session *session,
+                                                                   struct mortar_statement **out,
+                                                                   struct mortar_error *err);
+
+/* sql need not end with NUL; size is in bytes. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_sql(
+    struct mortar_statement *stmt, const char *sql, size_t size, struct mortar_error *err);
+
+/* The server cancels the statement after so many seconds; 0: the server's default. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_timeout(
+    struct mortar_statement *stmt, int64_t seconds, struct mortar_error *err);
+
+/* Runs it and waits until the server has finished it or has sent its first rows. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_execute(
+    struct mortar_statement *stmt, const struct mortar_call *call, struct mortar_result **out,
+    struct mortar_error *err);
+
+/* Asks the server to stop the running statement. Any thread, also while execute waits. A statement
+ * that is not running, or has ended meanwhile, is left alone, and that is a success. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_cancel(struct mortar_statement *stmt,
+                                                                      struct mortar_error *err);
+
+MORTAR_API void mortar_statement_free(struct mortar_statement *stmt);
+
+/* new, set_sql (up to NUL), execute and free in one call. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_query(struct mortar_session *session,
+                                                           const char *sql,
+                                                           const struct mortar_call *call,
+                                                           struct mortar_result **out,
+                                                           struct mortar_error *err);
+
+/* ---- Result ------------------------------------------------------------------------------- */
+
+/* The rows of one statement, read forward once. Outlives its statement and its session. */
+
+/* The statement's id on the server, 8-4-4-4-12 text. Never NULL. */
+MORTAR_API const char *mortar_result_query_id(const struct mortar_result *result);
+
+/* Rows changed by INSERT, UPDATE, DELETE or MERGE; -1: the server did not say. */
+MORTAR_API int64_t mortar_result_rows_affected(const struct mortar_result *result);
+
+/* Columns, counted from 0. An index out of range gives NULL. Type names are SQL's:
+ * "DECIMAL(10,2)", "ARRAY<INT>". */
+MORTAR_API int64_t mortar_result_column_count(const struct mortar_result *result);
+MORTAR_API const char *mortar_result_column_name(const struct mortar_result *result, int64_t i);
+MORTAR_API const char *mortar_result_column_type(const struct mortar_result *result, int64_t i);
+
+/* Equal numbers mean equal schemas within one session, so that a caller can keep what it derived
+ * from one. Never 0. */
+MORTAR_API uint64_t mortar_result_shape(const struct mortar_result *result);
+
+/* A copy of the schema (a struct, format "+s", of the columns). The caller releases it. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_result_schema(
+    const struct mortar_result *result, struct ArrowSchema *out, struct mortar_error *err);
+
+/* The next batch: a struct array of the columns, never empty. The end is MORTAR_OK with
+ * out->release NULL; it is reached only after the last row of the server: a page that can't be had
+ * is an error. The array outlives result and session; release it on any thread. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_result_next(struct mortar_result *result,
+                                                                 const struct mortar_call *call,
+                                                                 struct ArrowArray *out,
+                                                                 struct mortar_error *err);
+
+/* Moves the rest of the result into an Arrow stream that owns it: *result becomes NULL. get_next
+ * waits as the config says. On failure the result stays the caller's. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_result_to_stream(
+    struct mortar_result **result, struct ArrowArrayStream *out, struct mortar_error *err);
+
+/* Frees the handle; closes the operation on the server if the server has not closed it. */
+MORTAR_API void mortar_result_free(struct mortar_result *result);
+
+/* ---- Text --------------------------------------------------------------------------------- */
+
+/* Writes the value of one cell as SQL would show it (DATE 2013-01-01, TIMESTAMP with microseconds,
+ * DECIMAL with its scale, nested values as JSON) into buf, always ended with NUL. *size is the
+ * length of the whole text; one that did not fit is cut at a character and *size tells by how much.
+ * A null gives "NULL". array is a batch of mortar_result_next, schema that of its result. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_format_cell(
+    const struct ArrowSchema *schema, const struct ArrowArray *array, int64_t column, int64_t row,
+    char *buf, size_t capacity, size_t *size, struct mortar_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MORTAR_MORTAR_H */

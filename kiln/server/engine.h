@@ -1,0 +1,56 @@
+/* What turns a statement into rows: a table of functions. The server knows no engine's name.
+ *
+ * Threads: open_session, close_session and execute are called on worker threads, several at once,
+ * but for one session's execute calls the server makes no promise either: an engine locks what it
+ * shares. interrupt is called on the loop thread while execute or the stream of that statement
+ * runs on a worker. Nothing here may block the loop thread. */
+#ifndef KILN_SERVER_ENGINE_H
+#define KILN_SERVER_ENGINE_H
+
+#include "mortar/mortar.h"
+
+/* A statement that failed, in the words a warehouse would use. */
+struct kiln_error {
+  char sqlstate[6];
+  char message[4096]; /* "[TABLE_OR_VIEW_NOT_FOUND] ..." */
+};
+
+MORTAR_PRINTF(3, 4)
+void kiln_fail(struct kiln_error *err, const char *sqlstate, const char *fmt, ...);
+
+/* How a column is called in SQL where its Arrow type does not say: "DECIMAL(10,2)", "VARIANT",
+ * "TIMESTAMP_NTZ". The server derives it from the Arrow type when the engine's schema has no field
+ * metadata "Spark:DataType:SqlName". */
+
+struct kiln_statement {
+  const char *sql; /* ends with NUL too */
+  size_t size;
+  const char *catalog, *schema; /* the session's current ones; never NULL */
+};
+
+struct kiln_answer {
+  struct ArrowArrayStream stream; /* release NULL: the statement has no result set (DDL) */
+  int64_t rows_affected;          /* -1: not DML */
+  /* A load engine sets prepared instead: a whole TExecuteStatementResp body struct (Thrift binary,
+   * from the first field on to STOP), kept by the engine, sent as it is. The 16 bytes at
+   * guid_offset are replaced by the operation's id. */
+  const uint8_t *prepared;
+  size_t prepared_size, guid_offset;
+  int64_t delay_us; /* server time: the reply is held back for so long on a timer, not a thread */
+};
+
+struct kiln_engine {
+  const char *name; /* for /kiln/stats and the log */
+  bool inline_ok;   /* execute never blocks: call it on the loop thread, no worker hop */
+  bool (*open_session)(void *engine, const char *catalog, const char *schema, void **session,
+                       struct kiln_error *err);
+  void (*close_session)(void *engine, void *session);
+  /* statement_ctx is the handle for interrupt and finish; set it before work that takes time. */
+  bool (*execute)(void *engine, void *session, const struct kiln_statement *statement,
+                  _Atomic(void *) *statement_ctx, struct kiln_answer *answer,
+                  struct kiln_error *err);
+  void (*interrupt)(void *engine, void *statement_ctx);
+  void (*finish)(void *engine, void *statement_ctx); /* after the stream was released; may be NULL */
+};
+
+#endif

@@ -1,0 +1,20 @@
+/* Counted memory that decoded batches live in: filled by one owner, then lent to any number of
+ * Arrow arrays, each of which holds one count. Unref on any thread; it takes no lock. */
+#ifndef MTR_ARROW_SLAB_H
+#define MTR_ARROW_SLAB_H
+
+#include "base/buf.h"
+
+struct mtr_slab {
+  struct mtr_buf buf; /* grows only while count is 1; never after the first array points into it */
+  struct mortar_alloc alloc; /* a copy, since the slab may outlive every handle */
+  _Atomic int64_t count;
+};
+
+/* A slab with count 1, whose buffer may grow to max bytes. */
+MORTAR_MUST_USE enum mortar_status mtr_slab_new(const struct mortar_alloc *alloc, size_t max,
+                                                struct mtr_slab **out, struct mortar_error *err);
+struct mtr_slab *mtr_slab_ref(struct mtr_slab *slab);
+void mtr_slab_unref(struct mtr_slab *slab); /* NULL is fine */
+
+#endif

@@ -1,0 +1,88 @@
+#include "base/arena.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum { ALIGNMENT = 16, FIRST_CHUNK = 2048, LARGEST_CHUNK = 1 << 20 };
+
+struct mtr_arena_chunk {
+  struct mtr_arena_chunk *next;
+  size_t capacity; /* of bytes[] */
+  _Alignas(ALIGNMENT) unsigned char bytes[];
+};
+
+void mtr_arena_init(struct mtr_arena *arena, const struct mortar_alloc *alloc, size_t max)
+{
+  memset(arena, 0, sizeof *arena);
+  arena->alloc = alloc;
+  arena->max = max;
+}
+
+static void free_chunks(struct mtr_arena *arena, struct mtr_arena_chunk *chunk)
+{
+  while (chunk) {
+    struct mtr_arena_chunk *next = chunk->next;
+    mtr_free(arena->alloc, chunk, sizeof *chunk + chunk->capacity);
+    chunk = next;
+  }
+}
+
+void mtr_arena_reset(struct mtr_arena *arena)
+{
+  arena->used = 0;
+  if (!arena->head) return;
+  free_chunks(arena, arena->head->next);
+  arena->head->next = NULL;
+  arena->total = arena->head->capacity;
+}
+
+void mtr_arena_fini(struct mtr_arena *arena)
+{
+  free_chunks(arena, arena->head);
+  arena->head = NULL;
+  arena->used = arena->total = 0;
+}
+
+static bool add_chunk(struct mtr_arena *arena, size_t need)
+{
+  size_t want = arena->head ? arena->head->capacity * 2 : FIRST_CHUNK;
+  struct mtr_arena_chunk *chunk;
+
+  if (want > LARGEST_CHUNK) want = LARGEST_CHUNK;
+  if (want < need) want = need;
+  if (arena->total > arena->max || want > arena->max - arena->total) want = need;
+  if (want > arena->max || arena->total > arena->max - want) return false;
+  chunk = mtr_malloc(arena->alloc, sizeof *chunk + want);
+  if (!chunk) return false;
+  chunk->capacity = want;
+  chunk->next = arena->head;
+  arena->head = chunk;
+  arena->total += want;
+  arena->used = 0;
+  return true;
+}
+
+void *mtr_arena_alloc(struct mtr_arena *arena, size_t count, size_t size)
+{
+  size_t n;
+  void *p;
+
+  if (!mtr_size_mul(count, size, &n) || n > SIZE_MAX - ALIGNMENT - sizeof(struct mtr_arena_chunk))
+    return NULL;
+  n = (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+  if (!arena->head || n > arena->head->capacity - arena->used)
+    if (!add_chunk(arena, n ? n : ALIGNMENT)) return NULL;
+  p = arena->head->bytes + arena->used;
+  arena->used += n;
+  return memset(p, 0, n);
+}
+
+char *mtr_arena_text(struct mtr_arena *arena, const void *text, size_t size)
+{
+  char *copy = size < SIZE_MAX ? mtr_arena_alloc(arena, 1, size + 1) : NULL;
+
+  if (copy && size) memcpy(copy, text, size);
+  return copy;
+}

@@ -1,0 +1,73 @@
+/* One reader, one writer and one dump for every TCLIService struct, driven by descriptors.
+ *
+ * Decoding is in place: strings, lists of plain values and maps are spans into the input; only
+ * structs are made, in the caller's arena. A field of an unknown id, or of a known id and another
+ * type, is skipped by its type. `has` tells which fields were there. */
+#ifndef MTR_CODEC_THRIFT_CODEC_H
+#define MTR_CODEC_THRIFT_CODEC_H
+
+#include "base/arena.h"
+#include "codec/thrift/binary.h"
+
+enum mtr_field_kind {
+  MTR_KIND_BOOL,
+  MTR_KIND_I8,
+  MTR_KIND_I16,
+  MTR_KIND_I32,
+  MTR_KIND_I64,
+  MTR_KIND_DOUBLE,
+  MTR_KIND_STRING,
+  MTR_KIND_BINARY,
+  MTR_KIND_STRUCT,
+  MTR_KIND_LIST_STRUCT,
+  MTR_KIND_LIST,
+  MTR_KIND_MAP,
+  MTR_KIND_MAP_STRUCT
+};
+
+struct mtr_struct_info;
+
+struct mtr_field_info {
+  int16_t id;
+  bool required;
+  uint8_t kind;                       /* enum mtr_field_kind */
+  uint8_t element;                    /* LIST and MAP: wire type of elements or values */
+  uint16_t offset;                    /* of the value in the C struct */
+  const char *name;
+  const struct mtr_struct_info *sub;  /* STRUCT, LIST_STRUCT and MAP_STRUCT */
+};
+
+/* Every C struct begins with `uint64_t has`: bit i belongs to fields[i]; fields ascend by id. */
+struct mtr_struct_info {
+  const char *name;
+  uint16_t size, field_count;
+  const struct mtr_field_info *fields;
+};
+
+/* A list of structs in the C struct of its owner; the typed forms in tcli.h have this layout. */
+struct mtr_struct_list {
+  void *items;
+  size_t count;
+};
+
+/* Reads one struct of `depth` 0 (a message's body) or deeper into out, which it clears first.
+ * Spoils the reader on bad or short input; memory that ran out is `bad` with *nomem set. */
+void mtr_thrift_read_struct(struct mtr_tr *rd, const struct mtr_struct_info *info, void *out,
+                            struct mtr_arena *arena, int depth, bool *nomem);
+
+/* The same for a whole input that holds one struct: OK, MORE, PROTOCOL or NOMEM. */
+MORTAR_MUST_USE enum mortar_status mtr_thrift_decode(struct mtr_span bytes,
+                                                     const struct mtr_struct_info *info, void *out,
+                                                     struct mtr_arena *arena,
+                                                     struct mortar_error *err);
+
+/* Writes the fields whose bit is set, by ascending id, then STOP. */
+void mtr_thrift_write_struct(struct mtr_tw *wr, const struct mtr_struct_info *info, const void *in);
+
+/* The struct as JSON, keys are field names; bytes that are not UTF-8 as "hex:..". For people,
+ * tests and tools: it holds everything, SQL text and signed links too, so it never goes to a log. */
+MORTAR_MUST_USE enum mortar_status mtr_thrift_dump(const struct mtr_struct_info *info,
+                                                   const void *in, struct mtr_buf *out,
+                                                   struct mortar_error *err);
+
+#endif

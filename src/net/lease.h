@@ -1,0 +1,64 @@
+/* A lease: one connection to an endpoint and the buffers of its exchanges, used by one exchange at
+ * a time. It connects when first used and again when the server has closed; it holds no session
+ * state, so any exchange may go over any lease.
+ *
+ * The caller writes the request body into mtr_lease_body, then calls mtr_lease_exchange:
+ *
+ *     struct mtr_buf *body = mtr_lease_body(lease);      empty, room for the head before it
+ *     ... append ...
+ *     st = mtr_lease_exchange(lease, &request, &wait, &reply, err);
+ *
+ * Errors name the endpoint and carry the outcome: NOT_SENT while no byte left, UNKNOWN afterwards;
+ * a complete reply is MORTAR_OK whatever its HTTP status: the caller judges it. */
+#ifndef MTR_NET_LEASE_H
+#define MTR_NET_LEASE_H
+
+#include "base/buf.h"
+#include "net/endpoint.h"
+#include "net/wait.h"
+
+/* A POST. The head is kept by the lease and written anew only when these pointers' contents
+ * change, so use the same strings for every exchange of a session. */
+struct mtr_request {
+  const char *path;    /* begins with '/' */
+  const char *headers; /* complete lines, each ended by CR LF; Host, Content-Length and Connection
+                          are the lease's. Refused (INVALID) when a stray CR, LF or NUL is inside. */
+};
+
+struct mtr_reply {
+  int status;                    /* 200, 401, ... */
+  struct mtr_span body;          /* contiguous, decoded from chunks; in the lease's reply buffer */
+  struct mtr_span content_type;  /* empty when the header is absent; valid like body */
+  struct mtr_span server_message; /* the best of x-thriftserver-error-message, x-databricks-error-
+                                     or-redirect-message, x-databricks-reason-phrase */
+  int64_t retry_after_ms;        /* -1: no such header */
+};
+
+struct mtr_lease;
+
+MORTAR_MUST_USE enum mortar_status mtr_lease_new(struct mtr_endpoint *endpoint,
+                                                 struct mtr_lease **out, struct mortar_error *err);
+
+/* Gives a live connection back to the endpoint's idle ones, closes any other. NULL is fine. */
+void mtr_lease_free(struct mtr_lease *lease);
+
+/* The request body's buffer, empty. Valid until the next call with this lease. */
+struct mtr_buf *mtr_lease_body(struct mtr_lease *lease);
+
+/* One exchange. reply points into the lease: valid until its next exchange, trim or free. */
+MORTAR_MUST_USE enum mortar_status mtr_lease_exchange(struct mtr_lease *lease,
+                                                      const struct mtr_request *request,
+                                                      const struct mtr_wait *wait,
+                                                      struct mtr_reply *reply,
+                                                      struct mortar_error *err);
+
+/* Gives the memory of unusually large buffers back. */
+void mtr_lease_trim(struct mtr_lease *lease);
+
+/* Counters for tests and mortar's statistics. */
+struct mtr_lease_stats {
+  uint64_t connects, exchanges, writes, waits, reads, stale;
+};
+void mtr_lease_stats(const struct mtr_lease *lease, struct mtr_lease_stats *out);
+
+#endif
