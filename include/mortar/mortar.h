@@ -40,24 +40,24 @@ extern "C" {
 
 /* The one status table. Columns: name, default text, default SQLSTATE.
  * MORE is internal to decoders and never leaves the library. */
-#define MORTAR_STATUS_MAP(X)                                          \
-  X(OK, "success", "00000")                                           \
-  X(MORE, "more input is needed", "00000")                            \
-  X(NOMEM, "out of memory", "HY001")                                  \
-  X(INVALID, "invalid argument", "HY009")                             \
-  X(STATE, "the object is closed or in the wrong state", "HY010")     \
-  X(UNSUPPORTED, "not supported", "0A000")                            \
-  X(LIMIT, "a stated limit was crossed", "54000")                     \
-  X(CONNECT, "no connection to the server", "08001")                  \
-  X(TLS, "the secure connection failed", "08001")                     \
-  X(IO, "the connection broke", "08S01")                              \
-  X(TIMEOUT, "the deadline passed", "HYT00")                          \
-  X(INTERRUPTED, "the caller woke the wait up", "HY008")              \
-  X(AUTH, "the server refused the credentials", "28000")              \
-  X(HTTP, "the server answered with an HTTP error", "08S01")          \
-  X(PROTOCOL, "the reply is malformed", "08S01")                      \
-  X(CORRUPT, "the result data is corrupt", "22000")                   \
-  X(SERVER, "the server refused the statement", "HY000")              \
+#define MORTAR_STATUS_MAP(X)                                                                       \
+  X(OK, "success", "00000")                                                                        \
+  X(MORE, "more input is needed", "00000")                                                         \
+  X(NOMEM, "out of memory", "HY001")                                                               \
+  X(INVALID, "invalid argument", "HY009")                                                          \
+  X(STATE, "the object is closed or in the wrong state", "HY010")                                  \
+  X(UNSUPPORTED, "not supported", "0A000")                                                         \
+  X(LIMIT, "a stated limit was crossed", "54000")                                                  \
+  X(CONNECT, "no connection to the server", "08001")                                               \
+  X(TLS, "the secure connection failed", "08001")                                                  \
+  X(IO, "the connection broke", "08S01")                                                           \
+  X(TIMEOUT, "the deadline passed", "HYT00")                                                       \
+  X(INTERRUPTED, "the caller woke the wait up", "HY008")                                           \
+  X(AUTH, "the server refused the credentials", "28000")                                           \
+  X(HTTP, "the server answered with an HTTP error", "08S01")                                       \
+  X(PROTOCOL, "the reply is malformed", "08S01")                                                   \
+  X(CORRUPT, "the result data is corrupt", "22000")                                                \
+  X(SERVER, "the server refused the statement", "HY000")                                           \
   X(CANCELED, "the statement was canceled", "57014")
 
 enum mortar_status {
@@ -79,13 +79,13 @@ enum mortar_outcome {
 struct mortar_error {
   enum mortar_status status;
   enum mortar_outcome outcome;
-  int32_t http_status;   /* 0: no HTTP status was involved */
-  int32_t server_code;   /* the server's own error number, 0 when it gave none */
-  bool session_lost;     /* the session is gone: open another */
-  char sqlstate[6];      /* five characters and NUL */
-  char query_id[37];     /* 8-4-4-4-12 text, empty while the statement has no id */
-  char session_id[37];   /* the same for the session */
-  char message[1024];    /* one line or more, UTF-8, cut at a character */
+  int32_t http_status; /* 0: no HTTP status was involved */
+  int32_t server_code; /* the server's own error number, 0 when it gave none */
+  bool session_lost;   /* the session is gone: open another */
+  char sqlstate[6];    /* five characters and NUL */
+  char query_id[37];   /* 8-4-4-4-12 text, empty while the statement has no id */
+  char session_id[37]; /* the same for the session */
+  char message[1024];  /* one line or more, UTF-8, cut at a character */
 };
 
 /* The name ("TIMEOUT") and the default text of a status. Never NULL. Any thread. */
@@ -167,10 +167,14 @@ MORTAR_API void mortar_wake_signal(struct mortar_wake *wake); /* any thread, asy
 MORTAR_API void mortar_wake_clear(struct mortar_wake *wake);
 MORTAR_API void mortar_wake_free(struct mortar_wake *wake);
 
-/* How long a call may take and what may end it early. A NULL pointer means {-1, NULL}. */
+/* How long a call may take and what may end it early. A NULL pointer means all zero but
+ * timeout_ms -1. tick is for those who must look after something while they wait: it is called on
+ * the waiting thread, at least every 100 ms; nonzero ends the call like a wake-up. */
 struct mortar_call {
   int64_t timeout_ms;       /* for the whole call; -1: the config's own limits only */
   struct mortar_wake *wake; /* NULL: nothing ends it early; ended so, it fails with INTERRUPTED */
+  int (*tick)(void *ctx);   /* NULL: nothing is called */
+  void *tick_ctx;
 };
 
 /* ---- Config ------------------------------------------------------------------------------- */
@@ -186,8 +190,7 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_config_new(const struct mor
 /* Sets one option by name; docs/options.md lists them all. value NULL: back to the default.
  * INVALID: no such option (the text names the nearest one), or a value it does not take. */
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_config_set(struct mortar_config *config,
-                                                                const char *name,
-                                                                const char *value,
+                                                                const char *name, const char *value,
                                                                 struct mortar_error *err);
 
 /* Sets host, port, TLS and http_path at once: "https://HOST[:PORT]/PATH", "http://..." for plain.
@@ -208,8 +211,8 @@ MORTAR_API void mortar_config_free(struct mortar_config *config);
 struct mortar_session;
 
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_session_open(
-    const struct mortar_config *config, const struct mortar_call *call,
-    struct mortar_session **out, struct mortar_error *err);
+    const struct mortar_config *config, const struct mortar_call *call, struct mortar_session **out,
+    struct mortar_error *err);
 
 /* The server's id for it, 8-4-4-4-12 text. Never NULL. */
 MORTAR_API const char *mortar_session_id(const struct mortar_session *session);
@@ -221,8 +224,23 @@ MORTAR_API enum mortar_status mortar_session_close(struct mortar_session *sessio
                                                    const struct mortar_call *call,
                                                    struct mortar_error *err);
 
-/* Frees the handle, and closes first what was not closed, within two seconds. */
+/* Frees the handle, and closes first what was not closed, within two seconds. In a child of a fork
+ * nothing is sent: the session is the parent's. */
 MORTAR_API void mortar_session_free(struct mortar_session *session);
+
+/* What a session did so far; counted when a call gives its connection back. */
+struct mortar_session_stats {
+  uint64_t statements;        /* executed, failed ones too */
+  uint64_t exchanges;         /* requests with their replies */
+  uint64_t connects;          /* connections opened */
+  uint64_t stale_connections; /* found closed by the server before anything was sent */
+  uint64_t writes, waits, reads; /* system calls of the exchanges */
+  uint64_t schemas_derived;   /* results whose schema was not known yet */
+};
+
+/* Any thread. A NULL session gives zeros. */
+MORTAR_API void mortar_session_get_stats(const struct mortar_session *session,
+                                     struct mortar_session_stats *out);
 
 /* ---- Statement ---------------------------------------------------------------------------- */
 
@@ -281,6 +299,10 @@ MORTAR_API const char *mortar_result_column_type(const struct mortar_result *res
  * from one. Never 0. */
 MORTAR_API uint64_t mortar_result_shape(const struct mortar_result *result);
 
+/* True when nothing more has to be asked of the server: next, to_stream and free will not wait.
+ * Also for NULL. */
+MORTAR_API bool mortar_result_is_local(const struct mortar_result *result);
+
 /* A copy of the schema (a struct, format "+s", of the columns). The caller releases it. */
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_result_schema(
     const struct mortar_result *result, struct ArrowSchema *out, struct mortar_error *err);
@@ -295,18 +317,21 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_result_next(struct mortar_r
 
 /* Moves the rest of the result into an Arrow stream that owns it: *result becomes NULL. get_next
  * waits as the config says. On failure the result stays the caller's. */
-MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_result_to_stream(
-    struct mortar_result **result, struct ArrowArrayStream *out, struct mortar_error *err);
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_result_to_stream(struct mortar_result **result,
+                                                                      struct ArrowArrayStream *out,
+                                                                      struct mortar_error *err);
 
 /* Frees the handle; closes the operation on the server if the server has not closed it. */
 MORTAR_API void mortar_result_free(struct mortar_result *result);
 
 /* ---- Text --------------------------------------------------------------------------------- */
 
-/* Writes the value of one cell as SQL would show it (DATE 2013-01-01, TIMESTAMP with microseconds,
- * DECIMAL with its scale, nested values as JSON) into buf, always ended with NUL. *size is the
- * length of the whole text; one that did not fit is cut at a character and *size tells by how much.
- * A null gives "NULL". array is a batch of mortar_result_next, schema that of its result. */
+/* Writes the value of one cell as SQL would show it (DATE 2013-01-01, DECIMAL with its scale, nested
+ * values as JSON) into buf, always ended with NUL. *size is the length of the whole text; one that
+ * did not fit is cut at a character and *size tells by how much. A null gives "NULL". A timestamp's
+ * fraction goes as far as it is needed; one with a time zone is shown in UTC, with "+00:00" behind
+ * it unless the zone is a name of UTC. array is a batch of mortar_result_next, schema that of its
+ * result. buf may be NULL when capacity is 0, and size when the length is not wanted. */
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_format_cell(
     const struct ArrowSchema *schema, const struct ArrowArray *array, int64_t column, int64_t row,
     char *buf, size_t capacity, size_t *size, struct mortar_error *err);

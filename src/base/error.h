@@ -25,17 +25,17 @@ void mtr_error_sqlstate(struct mortar_error *err, const char *five, size_t size)
 void mtr_error_outcome(struct mortar_error *err, enum mortar_outcome outcome);
 
 /* Returns st if it is a failure, leaving the function: for calls that need no clean-up. */
-#define MTR_TRY(call)                         \
-  do {                                        \
-    enum mortar_status try_st_ = (call);      \
-    if (try_st_ != MORTAR_OK) return try_st_; \
+#define MTR_TRY(call)                                                                              \
+  do {                                                                                             \
+    enum mortar_status try_st_ = (call);                                                           \
+    if (try_st_ != MORTAR_OK) return try_st_;                                                      \
   } while (0)
 
 /* The same for functions with a done: label and a variable st. */
-#define MTR_GOTO(call)                 \
-  do {                                 \
-    st = (call);                       \
-    if (st != MORTAR_OK) goto done;    \
+#define MTR_GOTO(call)                                                                             \
+  do {                                                                                             \
+    st = (call);                                                                                   \
+    if (st != MORTAR_OK) goto done;                                                                \
   } while (0)
 
 /* Checks of our own invariants, in debug builds only. Never for data from the wire. */

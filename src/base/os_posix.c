@@ -56,7 +56,8 @@ void mortar_wake_clear(struct mortar_wake *wake)
   char bytes[64];
 
   if (!wake) return;
-  while (read(wake->read_fd, bytes, sizeof bytes) > 0) continue;
+  while (read(wake->read_fd, bytes, sizeof bytes) > 0)
+    continue;
 }
 
 void mortar_wake_free(struct mortar_wake *wake)

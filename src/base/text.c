@@ -1,11 +1,22 @@
 #include "base/text.h"
 
+/* How long the character with this first byte is; 1 for a byte that is none. */
+static size_t announced_length(unsigned char lead)
+{
+  if (lead >= 0xF0) return 4;
+  if (lead >= 0xE0) return 3;
+  return lead >= 0xC0 ? 2 : 1;
+}
+
 size_t mtr_utf8_cut(const char *text, size_t at)
 {
-  size_t back = at;
+  size_t lead = at;
 
-  while (back > 0 && at - back < 4 && ((unsigned char)text[back] & 0xC0) == 0x80) back--;
-  return at - back < 4 ? back : at;
+  do {
+    if (lead == 0) return at;
+    lead--;
+  } while (at - lead < 4 && ((unsigned char)text[lead] & 0xC0) == 0x80);
+  return lead + announced_length((unsigned char)text[lead]) > at ? lead : at;
 }
 
 /* Bytes of the character that starts at p, 0 when it is not valid. Table 3-7 of Unicode. */
@@ -15,10 +26,14 @@ static size_t utf8_char(const uint8_t *p, size_t left)
   size_t n, i;
 
   if (p[0] < 0x80) return 1;
-  if (p[0] >= 0xC2 && p[0] <= 0xDF) n = 2;
-  else if (p[0] >= 0xE0 && p[0] <= 0xEF) n = 3;
-  else if (p[0] >= 0xF0 && p[0] <= 0xF4) n = 4;
-  else return 0;
+  if (p[0] >= 0xC2 && p[0] <= 0xDF)
+    n = 2;
+  else if (p[0] >= 0xE0 && p[0] <= 0xEF)
+    n = 3;
+  else if (p[0] >= 0xF0 && p[0] <= 0xF4)
+    n = 4;
+  else
+    return 0;
   if (n > left) return 0;
   if (p[0] == 0xE0) low = 0xA0;
   if (p[0] == 0xED) high = 0x9F;

@@ -4,7 +4,8 @@
 
 #include "base/span.h"
 
-/* The largest n <= at at which UTF-8 text may be cut without splitting a character. */
+/* The largest n <= at at which UTF-8 text may be cut without splitting a character. Looks only at
+ * the bytes before at. */
 size_t mtr_utf8_cut(const char *text, size_t at);
 
 /* True when the bytes are valid UTF-8 (no overlong forms, no surrogates). */
