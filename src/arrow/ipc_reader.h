@@ -18,17 +18,17 @@ struct mtr_ipc_message {
   enum mtr_ipc_kind kind;
   struct mtr_span head; /* the flatbuffer */
   struct mtr_span body;
-  size_t size;          /* of the whole message: where the next one begins */
+  size_t size; /* of the whole message: where the next one begins */
 };
 
-/* Splits the first message off a stream. OK, MORE (the bytes end inside it) or CORRUPT. An
- * end-of-stream marker is MTR_IPC_END with its size. Both framings (with and without the
- * 0xFFFFFFFF word) are read. */
-MORTAR_MUST_USE enum mortar_status mtr_ipc_next(struct mtr_span stream,
-                                                struct mtr_ipc_message *out,
+/* Splits the first message off a stream. OK, MORE (the bytes end inside it; err is left alone),
+ * CORRUPT, or UNSUPPORTED for tensors and foreign metadata versions. An end-of-stream marker is
+ * MTR_IPC_END with its size. Both framings (with and without the 0xFFFFFFFF word) are read. */
+MORTAR_MUST_USE enum mortar_status mtr_ipc_next(struct mtr_span stream, struct mtr_ipc_message *out,
                                                 struct mortar_error *err);
 
-/* Reads a Schema message into arena. The bytes may go afterwards: everything is copied. */
+/* Reads a Schema message into arena. The bytes may go afterwards: everything is copied. A message
+ * that is cut off is CORRUPT here, not MORE. */
 MORTAR_MUST_USE enum mortar_status mtr_ipc_read_schema(struct mtr_span stream,
                                                        struct mtr_arena *arena,
                                                        struct mtr_arrow_schema *out,

@@ -12,25 +12,40 @@
 #include "mortar/mortar.h"
 
 /* name, layout: how many buffers (validity included) and what they are. */
-#define MTR_ARROW_TYPE_MAP(X)                                                       \
-  X(NULL, NONE)                                                                     \
-  X(BOOL, BITS)                                                                     \
-  X(INT8, FIXED) X(INT16, FIXED) X(INT32, FIXED) X(INT64, FIXED)                    \
-  X(UINT8, FIXED) X(UINT16, FIXED) X(UINT32, FIXED) X(UINT64, FIXED)                \
-  X(HALF, FIXED) X(FLOAT, FIXED) X(DOUBLE, FIXED)                                   \
-  X(DECIMAL, FIXED)          /* bit width 32, 64, 128, 256; precision, scale */     \
-  X(DATE32, FIXED) X(DATE64, FIXED)                                                 \
-  X(TIME32, FIXED) X(TIME64, FIXED)            /* unit */                           \
-  X(TIMESTAMP, FIXED)                          /* unit, timezone */                 \
-  X(DURATION, FIXED)                           /* unit */                           \
-  X(INTERVAL_MONTHS, FIXED) X(INTERVAL_DAY_TIME, FIXED) X(INTERVAL_MONTH_DAY_NANO, FIXED) \
-  X(FIXED_BINARY, FIXED)                       /* byte_width */                     \
-  X(UTF8, BINARY32) X(BINARY, BINARY32)                                             \
-  X(LARGE_UTF8, BINARY64) X(LARGE_BINARY, BINARY64)                                 \
-  X(LIST, LIST32) X(LARGE_LIST, LIST64)                                             \
-  X(FIXED_LIST, CHILDREN)                      /* byte_width holds the list size */ \
-  X(STRUCT, CHILDREN)                                                               \
-  X(MAP, LIST32)                               /* one struct child of key, value */
+#define MTR_ARROW_TYPE_MAP(X)                                                                      \
+  X(NULL, NONE)                                                                                    \
+  X(BOOL, BITS)                                                                                    \
+  X(INT8, FIXED)                                                                                   \
+  X(INT16, FIXED)                                                                                  \
+  X(INT32, FIXED)                                                                                  \
+  X(INT64, FIXED)                                                                                  \
+  X(UINT8, FIXED)                                                                                  \
+  X(UINT16, FIXED)                                                                                 \
+  X(UINT32, FIXED)                                                                                 \
+  X(UINT64, FIXED)                                                                                 \
+  X(HALF, FIXED)                                                                                   \
+  X(FLOAT, FIXED)                                                                                  \
+  X(DOUBLE, FIXED)                                                                                 \
+  X(DECIMAL, FIXED) /* bit width 32, 64, 128, 256; precision, scale */                             \
+  X(DATE32, FIXED)                                                                                 \
+  X(DATE64, FIXED)                                                                                 \
+  X(TIME32, FIXED)    /* unit */                                                                   \
+  X(TIME64, FIXED)    /* unit */                                                                   \
+  X(TIMESTAMP, FIXED) /* unit, timezone */                                                         \
+  X(DURATION, FIXED)  /* unit */                                                                   \
+  X(INTERVAL_MONTHS, FIXED)                                                                        \
+  X(INTERVAL_DAY_TIME, FIXED)                                                                      \
+  X(INTERVAL_MONTH_DAY_NANO, FIXED)                                                                \
+  X(FIXED_BINARY, FIXED) /* byte_width */                                                          \
+  X(UTF8, BINARY32)                                                                                \
+  X(BINARY, BINARY32)                                                                              \
+  X(LARGE_UTF8, BINARY64)                                                                          \
+  X(LARGE_BINARY, BINARY64)                                                                        \
+  X(LIST, LIST32)                                                                                  \
+  X(LARGE_LIST, LIST64)                                                                            \
+  X(FIXED_LIST, CHILDREN) /* byte_width holds the list size */                                     \
+  X(STRUCT, CHILDREN)                                                                              \
+  X(MAP, LIST32) /* one struct child of key, value */
 
 enum mtr_arrow_type {
 #define X(name, layout) MTR_ARROW_##name,
@@ -62,11 +77,11 @@ struct mtr_arrow_field {
   const char *name; /* never NULL */
   enum mtr_arrow_type type;
   bool nullable, keys_sorted;
-  uint8_t unit;          /* enum mtr_time_unit */
-  int32_t byte_width;    /* of FIXED values; the list size of FIXED_LIST */
+  uint8_t unit;       /* enum mtr_time_unit */
+  int32_t byte_width; /* of FIXED values; the list size of FIXED_LIST */
   int32_t precision, scale;
-  const char *timezone;  /* NULL: none */
-  const char *format;    /* the C data interface's format string, never NULL */
+  const char *timezone; /* NULL: none */
+  const char *format;   /* the C data interface's format string, never NULL */
   int64_t child_count;
   struct mtr_arrow_field *children;
   int64_t metadata_count;

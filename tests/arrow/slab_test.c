@@ -1,0 +1,85 @@
+/* Counted memory: limits, failing allocations, and counts taken and given back by many threads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "arrow/slab.h"
+#include "tests/support/failing_alloc.h"
+
+enum { THREADS = 4, ROUNDS = 2000 };
+
+static void the_last_count_frees(void **state)
+{
+  struct failing_alloc fa;
+  struct mtr_slab *slab;
+
+  (void)state;
+  failing_alloc_init(&fa, 0);
+  mtr_slab_unref(NULL);
+  assert_int_equal(mtr_slab_new(&fa.alloc, 1000, &slab, NULL), MORTAR_OK);
+  assert_int_equal(mtr_buf_append(&slab->buf, "abc", 3, NULL), MORTAR_OK);
+  assert_int_equal(mtr_buf_reserve(&slab->buf, 998, NULL), MORTAR_LIMIT);
+  assert_ptr_equal(mtr_slab_ref(slab), slab);
+  mtr_slab_unref(slab);
+  assert_memory_equal(slab->buf.data, "abc", 3);
+  mtr_slab_unref(slab);
+  assert_int_equal(fa.live, 0);
+  assert_int_equal(fa.size_mismatches, 0);
+}
+
+static void no_memory_gives_no_slab(void **state)
+{
+  struct failing_alloc fa;
+  struct mtr_slab *slab;
+
+  (void)state;
+  MTR_EVERY_ALLOC_FAILS(fa)
+  {
+    enum mortar_status st = mtr_slab_new(&fa.alloc, 10, &slab, NULL);
+    assert_int_equal(st, fa.failed ? MORTAR_NOMEM : MORTAR_OK);
+    if (fa.failed) assert_null(slab);
+    mtr_slab_unref(slab);
+  }
+}
+
+static void *take_and_give(void *arg)
+{
+  struct mtr_slab *slab = arg;
+  int i;
+
+  for (i = 0; i < ROUNDS; i++)
+    mtr_slab_unref(mtr_slab_ref(slab));
+  mtr_slab_unref(slab);
+  return NULL;
+}
+
+static void any_thread_may_hold_a_count(void **state)
+{
+  pthread_t threads[THREADS];
+  struct failing_alloc fa;
+  struct mtr_slab *slab;
+  int i;
+
+  (void)state;
+  failing_alloc_init(&fa, 0);
+  assert_int_equal(mtr_slab_new(&fa.alloc, 10, &slab, NULL), MORTAR_OK);
+  for (i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, take_and_give, mtr_slab_ref(slab)), 0);
+  mtr_slab_unref(slab);
+  for (i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  assert_int_equal(fa.live, 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_last_count_frees),
+      cmocka_unit_test(no_memory_gives_no_slab),
+      cmocka_unit_test(any_thread_may_hold_a_count),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
