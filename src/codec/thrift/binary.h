@@ -30,6 +30,8 @@ enum mtr_thrift_type {
 
 enum { MTR_THRIFT_MAX_DEPTH = 64 }; /* what Apache's libraries allow */
 
+/* Once spoiled, end is moved to pos: every later getter fails by its bounds check alone, and pos
+ * still tells where it happened. */
 struct mtr_tr {
   const uint8_t *begin, *pos, *end;
   bool more, bad;
@@ -38,17 +40,65 @@ struct mtr_tr {
 
 void mtr_tr_init(struct mtr_tr *rd, struct mtr_span bytes);
 static inline bool mtr_tr_ok(const struct mtr_tr *rd) { return !rd->more && !rd->bad; }
+static inline size_t mtr_tr_left(const struct mtr_tr *rd) { return (size_t)(rd->end - rd->pos); }
 void mtr_tr_bad(struct mtr_tr *rd, const char *why); /* the first reason is kept */
+void mtr_tr_more(struct mtr_tr *rd);
 
-uint8_t mtr_tr_u8(struct mtr_tr *rd);
-int16_t mtr_tr_i16(struct mtr_tr *rd);
-int32_t mtr_tr_i32(struct mtr_tr *rd);
-int64_t mtr_tr_i64(struct mtr_tr *rd);
+/* The next n bytes, or NULL when there are fewer: then the reader is spoiled. */
+static inline const uint8_t *mtr_tr_take(struct mtr_tr *rd, size_t n)
+{
+  const uint8_t *p = rd->pos;
+
+  if (mtr_tr_left(rd) < n) {
+    mtr_tr_more(rd);
+    return NULL;
+  }
+  rd->pos += n;
+  return p;
+}
+
+/* Big-endian loads, written so that compilers make one load and one byte swap of each. */
+static inline uint16_t mtr_be16(const uint8_t *p) { return (uint16_t)(p[0] << 8 | p[1]); }
+static inline uint32_t mtr_be32(const uint8_t *p)
+{
+  return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+static inline uint64_t mtr_be64(const uint8_t *p)
+{
+  return (uint64_t)mtr_be32(p) << 32 | mtr_be32(p + 4);
+}
+
+static inline uint8_t mtr_tr_u8(struct mtr_tr *rd)
+{
+  const uint8_t *p = mtr_tr_take(rd, 1);
+  return p ? *p : 0;
+}
+static inline int16_t mtr_tr_i16(struct mtr_tr *rd)
+{
+  const uint8_t *p = mtr_tr_take(rd, 2);
+  return p ? (int16_t)mtr_be16(p) : 0;
+}
+static inline int32_t mtr_tr_i32(struct mtr_tr *rd)
+{
+  const uint8_t *p = mtr_tr_take(rd, 4);
+  return p ? (int32_t)mtr_be32(p) : 0;
+}
+static inline int64_t mtr_tr_i64(struct mtr_tr *rd)
+{
+  const uint8_t *p = mtr_tr_take(rd, 8);
+  return p ? (int64_t)mtr_be64(p) : 0;
+}
 double mtr_tr_double(struct mtr_tr *rd);
 struct mtr_span mtr_tr_string(struct mtr_tr *rd); /* into the input, not copied */
 
 /* A field head; false at STOP or when spoiled. */
-bool mtr_tr_field(struct mtr_tr *rd, uint8_t *type, int16_t *id);
+static inline bool mtr_tr_field(struct mtr_tr *rd, uint8_t *type, int16_t *id)
+{
+  *type = mtr_tr_u8(rd);
+  if (*type == MTR_T_STOP) return false;
+  *id = mtr_tr_i16(rd);
+  return mtr_tr_ok(rd);
+}
 
 /* The head of a list or set; the count is checked against the bytes that are left. */
 uint32_t mtr_tr_list(struct mtr_tr *rd, uint8_t *element);
@@ -56,6 +106,9 @@ uint32_t mtr_tr_map(struct mtr_tr *rd, uint8_t *key, uint8_t *value);
 
 /* Passes over one value; depth is that of the struct it stands in. */
 void mtr_tr_skip(struct mtr_tr *rd, uint8_t type, int depth);
+
+/* Passes over `count` values of one type, in one step where the type has a fixed size. */
+void mtr_tr_skip_values(struct mtr_tr *rd, uint8_t type, uint32_t count, int depth);
 
 /* MORTAR_OK, MORTAR_MORE or MORTAR_PROTOCOL with the offset and the reason in the text. */
 MORTAR_MUST_USE enum mortar_status mtr_tr_status(const struct mtr_tr *rd, const char *what,

@@ -30,11 +30,11 @@ struct mtr_struct_info;
 struct mtr_field_info {
   int16_t id;
   bool required;
-  uint8_t kind;                       /* enum mtr_field_kind */
-  uint8_t element;                    /* LIST and MAP: wire type of elements or values */
-  uint16_t offset;                    /* of the value in the C struct */
+  uint8_t kind;    /* enum mtr_field_kind */
+  uint8_t element; /* LIST and MAP: wire type of elements or values */
+  uint16_t offset; /* of the value in the C struct */
   const char *name;
-  const struct mtr_struct_info *sub;  /* STRUCT, LIST_STRUCT and MAP_STRUCT */
+  const struct mtr_struct_info *sub; /* STRUCT, LIST_STRUCT and MAP_STRUCT */
 };
 
 /* Every C struct begins with `uint64_t has`: bit i belongs to fields[i]; fields ascend by id. */
@@ -64,8 +64,9 @@ MORTAR_MUST_USE enum mortar_status mtr_thrift_decode(struct mtr_span bytes,
 /* Writes the fields whose bit is set, by ascending id, then STOP. */
 void mtr_thrift_write_struct(struct mtr_tw *wr, const struct mtr_struct_info *info, const void *in);
 
-/* The struct as JSON, keys are field names; bytes that are not UTF-8 as "hex:..". For people,
- * tests and tools: it holds everything, SQL text and signed links too, so it never goes to a log. */
+/* The struct as JSON, keys are field names. BINARY fields are "hex:..", and so is text that is not
+ * UTF-8; NaN and infinities are texts. On failure out holds a part of it. For people, tests and
+ * tools: it holds everything, SQL text and signed links too, so it never goes to a log. */
 MORTAR_MUST_USE enum mortar_status mtr_thrift_dump(const struct mtr_struct_info *info,
                                                    const void *in, struct mtr_buf *out,
                                                    struct mortar_error *err);

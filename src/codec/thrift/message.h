@@ -20,8 +20,9 @@ struct mtr_message {
 };
 
 /* Appends a whole message: type CALL wraps body as field 1, REPLY as field 0. */
-MORTAR_MUST_USE enum mortar_status mtr_message_write(struct mtr_buf *out, enum mtr_message_type type,
-                                                     const char *name, int32_t seqid,
+MORTAR_MUST_USE enum mortar_status mtr_message_write(struct mtr_buf *out,
+                                                     enum mtr_message_type type, const char *name,
+                                                     int32_t seqid,
                                                      const struct mtr_struct_info *info,
                                                      const void *body, struct mortar_error *err);
 

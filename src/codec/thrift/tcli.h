@@ -25,10 +25,10 @@ TCLI_STRUCTS(MTR_FORWARD_)
 #define MTR_MEMBER_STRING(name, sub) struct mtr_span name;
 #define MTR_MEMBER_BINARY(name, sub) struct mtr_span name;
 #define MTR_MEMBER_STRUCT(name, sub) struct mtr_##sub *name;
-#define MTR_MEMBER_LIST_STRUCT(name, sub) \
-  struct {                                \
-    struct mtr_##sub *items;              \
-    size_t count;                         \
+#define MTR_MEMBER_LIST_STRUCT(name, sub)                                                          \
+  struct {                                                                                         \
+    struct mtr_##sub *items;                                                                       \
+    size_t count;                                                                                  \
   } name;
 #define MTR_MEMBER_LIST(name, sub) struct mtr_thrift_values name;
 #define MTR_MEMBER_MAP(name, sub) struct mtr_thrift_values name;
@@ -36,20 +36,26 @@ TCLI_STRUCTS(MTR_FORWARD_)
 #define MTR_MEMBER_(S, id, req, kind, name, sub) MTR_MEMBER_##kind(name, sub)
 #define MTR_BIT_(S, id, req, kind, name, sub) MTR_BIT_##S##_##name,
 
-#define MTR_DECLARE_(S)           \
-  enum { TCLI_##S(MTR_BIT_) };    \
-  struct mtr_##S {                \
-    uint64_t has;                 \
-    TCLI_##S(MTR_MEMBER_)         \
-  };                              \
+#define MTR_DECLARE_(S)                                                                            \
+  enum { TCLI_##S(MTR_BIT_) };                                                                     \
+  struct mtr_##S {                                                                                 \
+    uint64_t has;                                                                                  \
+    TCLI_##S(MTR_MEMBER_)                                                                          \
+  };                                                                                               \
   extern const struct mtr_struct_info mtr_##S##_info;
 TCLI_STRUCTS(MTR_DECLARE_)
 #undef MTR_DECLARE_
 
-/* Was the field there, and: set it. For a struct, a string or a list, value is an lvalue's worth. */
+/* Was the field there, and: set it. Structs and lists of values are set from a pointer and from a
+ * struct mtr_thrift_values. */
 #define MTR_HAS(ptr, S, name) (((ptr)->has >> MTR_BIT_##S##_##name & 1) != 0)
-#define MTR_SET(ptr, S, name, ...) \
+#define MTR_SET(ptr, S, name, ...)                                                                 \
   ((void)((ptr)->has |= UINT64_C(1) << MTR_BIT_##S##_##name), (void)((ptr)->name = __VA_ARGS__))
+
+/* The same for a list of structs. */
+#define MTR_SET_LIST(ptr, S, name, first, n)                                                       \
+  ((void)((ptr)->has |= UINT64_C(1) << MTR_BIT_##S##_##name), (void)((ptr)->name.items = (first)), \
+   (void)((ptr)->name.count = (n)))
 
 /* Every struct's descriptor, for tools and tests; *count is their number. */
 const struct mtr_struct_info *const *mtr_tcli_structs(size_t *count);
@@ -74,12 +80,7 @@ enum {
   MTR_OPERATION_PENDING = 7,
   MTR_OPERATION_TIMEDOUT = 8
 };
-enum {
-  MTR_ROWSET_ARROW = 0,
-  MTR_ROWSET_COLUMNS = 1,
-  MTR_ROWSET_ROWS = 2,
-  MTR_ROWSET_URLS = 3
-};
+enum { MTR_ROWSET_ARROW = 0, MTR_ROWSET_COLUMNS = 1, MTR_ROWSET_ROWS = 2, MTR_ROWSET_URLS = 3 };
 enum {
   MTR_TYPE_BOOLEAN = 0,
   MTR_TYPE_TINYINT,
