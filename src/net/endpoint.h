@@ -10,15 +10,15 @@
 
 /* All text is copied; NULL means the default. */
 struct mtr_endpoint_options {
-  const char *host;          /* a name or an address; IPv6 without brackets */
-  int port;                  /* 1..65535 */
+  const char *host; /* a name or an address; IPv6 without brackets */
+  int port;         /* 1..65535 */
   bool tls;
   bool verify_peer, verify_host;
-  const char *ca_file;       /* PEM; NULL: the system's bundle (SSL_CERT_FILE is honoured) */
-  const char *proxy;         /* "http://host:port"; NULL: none. Always CONNECT, also for plain HTTP */
+  const char *ca_file; /* PEM; NULL: the system's bundle (SSL_CERT_FILE is honoured) */
+  const char *proxy;   /* "http://host:port"; NULL: none. Always CONNECT, also for plain HTTP */
   int64_t connect_timeout_ms; /* of one connect, name look-up and handshakes included; -1: none */
-  int64_t idle_ms;           /* an idle connection older than this is not used again */
-  size_t max_reply;          /* bytes of a reply body that are accepted */
+  int64_t idle_ms;            /* an idle connection older than this is not used again */
+  size_t max_reply;           /* bytes of a reply body that are accepted */
 };
 
 struct mtr_endpoint;

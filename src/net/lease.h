@@ -20,18 +20,19 @@
 /* A POST. The head is kept by the lease and written anew only when these pointers' contents
  * change, so use the same strings for every exchange of a session. */
 struct mtr_request {
-  const char *path;    /* begins with '/' */
-  const char *headers; /* complete lines, each ended by CR LF; Host, Content-Length and Connection
-                          are the lease's. Refused (INVALID) when a stray CR, LF or NUL is inside. */
+  const char *path; /* begins with '/' */
+  /* Complete lines, each ended by CR LF; Host, Content-Length, Connection and Accept-Encoding are
+   * the lease's. Refused (INVALID) when a stray CR, LF or NUL is inside. */
+  const char *headers;
 };
 
 struct mtr_reply {
-  int status;                    /* 200, 401, ... */
-  struct mtr_span body;          /* contiguous, decoded from chunks; in the lease's reply buffer */
-  struct mtr_span content_type;  /* empty when the header is absent; valid like body */
+  int status;                     /* 200, 401, ... */
+  struct mtr_span body;           /* contiguous, decoded from chunks; in the lease's reply buffer */
+  struct mtr_span content_type;   /* empty when the header is absent; valid like body */
   struct mtr_span server_message; /* the best of x-thriftserver-error-message, x-databricks-error-
                                      or-redirect-message, x-databricks-reason-phrase */
-  int64_t retry_after_ms;        /* -1: no such header */
+  int64_t retry_after_ms;         /* -1: no such header; 0 also when it says nothing usable */
 };
 
 struct mtr_lease;
@@ -42,7 +43,8 @@ MORTAR_MUST_USE enum mortar_status mtr_lease_new(struct mtr_endpoint *endpoint,
 /* Gives a live connection back to the endpoint's idle ones, closes any other. NULL is fine. */
 void mtr_lease_free(struct mtr_lease *lease);
 
-/* The request body's buffer, empty. Valid until the next call with this lease. */
+/* The request body's buffer, empty. Valid until the next call with this lease. An exchange leaves
+ * the bytes as they are: another mtr_lease_exchange without this call sends them again. */
 struct mtr_buf *mtr_lease_body(struct mtr_lease *lease);
 
 /* One exchange. reply points into the lease: valid until its next exchange, trim or free. */
@@ -55,7 +57,8 @@ MORTAR_MUST_USE enum mortar_status mtr_lease_exchange(struct mtr_lease *lease,
 /* Gives the memory of unusually large buffers back. */
 void mtr_lease_trim(struct mtr_lease *lease);
 
-/* Counters for tests and mortar's statistics. */
+/* Counters for tests and mortar's statistics. waits counts polls, reads the receives for a reply
+ * (not the probe), stale the connections replaced before anything was sent on them. */
 struct mtr_lease_stats {
   uint64_t connects, exchanges, writes, waits, reads, stale;
 };

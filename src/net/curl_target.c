@@ -1,0 +1,162 @@
+/* Makes the shared part of an endpoint's connections. */
+#include "net/curl_target.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "net/ca_store.h"
+
+enum { MAX_URL = 512 }; /* a host name has at most 253 bytes */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static CURLcode init_result;
+
+static void init_curl(void) { init_result = curl_global_init(CURL_GLOBAL_DEFAULT); }
+
+/* libcurl must use OpenSSL: the shared CA store is an object of it. */
+static enum mortar_status check_curl(bool tls, struct mortar_error *err)
+{
+  const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+
+  (void)pthread_once(&once, init_curl);
+  if (init_result != CURLE_OK)
+    return mtr_fail(err, MORTAR_UNSUPPORTED, "libcurl does not start: %s",
+                    curl_easy_strerror(init_result));
+  if (tls && (!info->ssl_version || !strstr(info->ssl_version, "OpenSSL")))
+    return mtr_fail(err, MORTAR_UNSUPPORTED, "libcurl was built with %s; OpenSSL is needed",
+                    info->ssl_version ? info->ssl_version : "no TLS");
+  return MORTAR_OK;
+}
+
+/* Letters, digits and what addresses have; it goes into a URL and a header line. */
+static enum mortar_status check_host(const char *host, struct mortar_error *err)
+{
+  const char *p;
+
+  if (!host || !*host) return mtr_fail(err, MORTAR_INVALID, "the host is empty");
+  if (strlen(host) > 255) return mtr_fail(err, MORTAR_INVALID, "the host is too long");
+  for (p = host; *p; p++) {
+    const bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z');
+    if (!letter && !(*p >= '0' && *p <= '9') && !strchr("-._:%", *p))
+      return mtr_fail(err, MORTAR_INVALID, "the host has a forbidden character in it: %s", host);
+  }
+  return MORTAR_OK;
+}
+
+static enum mortar_status copy_text(struct mtr_curl_target *target, const char *text, char **out,
+                                    struct mortar_error *err)
+{
+  *out = mtr_strndup(target->alloc, text, strlen(text));
+  return *out ? MORTAR_OK : mtr_fail_nomem(err, "endpoint");
+}
+
+static enum mortar_status set_texts(struct mtr_curl_target *target,
+                                    const struct mtr_endpoint_options *o, struct mortar_error *err)
+{
+  const char *proxy = o->proxy ? o->proxy : "", *at = strrchr(proxy, '@');
+  const bool v6 = strchr(o->host, ':') != NULL;
+  char url[MAX_URL];
+
+  (void)snprintf(url, sizeof url, "%s://%s%s%s:%d/", o->tls ? "https" : "http", v6 ? "[" : "",
+                 o->host, v6 ? "]" : "", o->port);
+  MTR_TRY(copy_text(target, url, &target->url, err));
+  MTR_TRY(copy_text(target, proxy, &target->proxy, err));
+  return copy_text(target, at ? at + 1 : proxy, &target->proxy_name, err);
+}
+
+/* ---- Shared TLS sessions ------------------------------------------------------------------- */
+
+static void lock_share(CURL *easy, curl_lock_data data, curl_lock_access access, void *arg)
+{
+  struct mtr_curl_target *target = arg;
+
+  (void)easy;
+  (void)access;
+  (void)pthread_mutex_lock(&target->locks[data]);
+}
+
+static void unlock_share(CURL *easy, curl_lock_data data, void *arg)
+{
+  struct mtr_curl_target *target = arg;
+
+  (void)easy;
+  (void)pthread_mutex_unlock(&target->locks[data]);
+}
+
+static enum mortar_status make_share(struct mtr_curl_target *target, struct mortar_error *err)
+{
+  size_t i;
+
+  for (i = 0; i < CURL_LOCK_DATA_LAST; i++)
+    (void)pthread_mutex_init(&target->locks[i], NULL);
+  target->locks_ready = true;
+  target->share = curl_share_init();
+  if (!target->share || curl_share_setopt(target->share, CURLSHOPT_LOCKFUNC, lock_share) ||
+      curl_share_setopt(target->share, CURLSHOPT_UNLOCKFUNC, unlock_share) ||
+      curl_share_setopt(target->share, CURLSHOPT_USERDATA, target) ||
+      curl_share_setopt(target->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION))
+    return mtr_fail_nomem(err, "shared TLS sessions");
+  return MORTAR_OK;
+}
+
+static enum mortar_status set_tls(struct mtr_curl_target *target,
+                                  const struct mtr_endpoint_options *o, struct mortar_error *err)
+{
+  const char *fallback = NULL;
+
+  target->tls = o->tls;
+  target->verify_peer = o->verify_peer;
+  target->verify_host = o->verify_host;
+  if (!o->tls) return MORTAR_OK;
+  MTR_TRY(make_share(target, err));
+  if (!o->verify_peer) return MORTAR_OK;
+  fallback = curl_version_info(CURLVERSION_NOW)->cainfo;
+  return mtr_ca_store_new(o->ca_file, fallback, &target->ca_store, err);
+}
+
+enum mortar_status mtr_curl_target_new(const struct mtr_endpoint_options *options,
+                                       const struct mortar_alloc *alloc,
+                                       struct mtr_curl_target **out, struct mortar_error *err)
+{
+  enum mortar_status st = MORTAR_OK;
+  struct mtr_curl_target *target = NULL;
+
+  *out = NULL;
+  MTR_GOTO(check_host(options->host, err));
+  if (options->port < 1 || options->port > 65535) {
+    st = mtr_fail(err, MORTAR_INVALID, "port %d is not in 1..65535", options->port);
+    goto done;
+  }
+  MTR_GOTO(check_curl(options->tls, err));
+  target = mtr_calloc(alloc, 1, sizeof *target);
+  if (!target) {
+    st = mtr_fail_nomem(err, "endpoint");
+    goto done;
+  }
+  target->alloc = alloc;
+  MTR_GOTO(set_texts(target, options, err));
+  MTR_GOTO(set_tls(target, options, err));
+  *out = target;
+  target = NULL;
+done:
+  mtr_curl_target_free(target, false);
+  return st;
+}
+
+void mtr_curl_target_free(struct mtr_curl_target *target, bool inherited)
+{
+  size_t i;
+
+  if (!target) return;
+  if (!inherited) {
+    if (target->share) (void)curl_share_cleanup(target->share);
+    X509_STORE_free(target->ca_store);
+    for (i = 0; target->locks_ready && i < CURL_LOCK_DATA_LAST; i++)
+      (void)pthread_mutex_destroy(&target->locks[i]);
+  }
+  mtr_free_text(target->alloc, target->url);
+  mtr_free_text(target->alloc, target->proxy);
+  mtr_free_text(target->alloc, target->proxy_name);
+  mtr_free(target->alloc, target, sizeof *target);
+}

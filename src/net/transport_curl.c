@@ -1,0 +1,346 @@
+/* The curl transport: a connect-only easy handle driven by a multi handle of its own, then
+ * curl_easy_send and curl_easy_recv. Refuses HTTP/2, netrc files, proxies from the environment and
+ * protocols other than http and https. */
+#include "net/transport_curl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+enum {
+  RECEIVE_SIZE = 256 * 1024, /* the most that libcurl asks the socket for in one call */
+  TLS_RECORD = 16 * 1024,    /* the most that one TLS record carries */
+  LONG_WAIT_MS = INT_MAX,    /* libcurl's own connect timeout; ours is the exchange's */
+  KEEPALIVE_SECONDS = 60     /* before load balancers drop a silent connection */
+};
+
+enum handshake { NOT_BEGUN, BEGUN, FINISHED };
+
+struct curl_transport {
+  struct mtr_transport base;
+  struct mtr_curl_target *target;
+  CURL *easy;
+  CURLM *multi;
+  enum handshake handshake; /* libcurl's own timers say too little */
+  int alert;                /* the last TLS alert from the peer, -1: none */
+  char words[CURL_ERROR_SIZE];
+};
+
+static struct curl_transport *of(struct mtr_transport *transport)
+{
+  return (struct curl_transport *)transport;
+}
+
+static const char *words_of(const struct curl_transport *t, CURLcode code)
+{
+  return t->words[0] ? t->words : curl_easy_strerror(code);
+}
+
+/* ---- Set-up -------------------------------------------------------------------------------- */
+
+static int on_socket(void *arg, curl_socket_t fd, curlsocktype purpose)
+{
+  (void)arg;
+  (void)purpose;
+  return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? CURL_SOCKOPT_OK : CURL_SOCKOPT_ERROR;
+}
+
+/* Follows the handshake and keeps the alert: libcurl's words differ from version to version. */
+static void on_tls_info(const SSL *ssl, int where, int value)
+{
+  struct curl_transport *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+
+  if (!t) return;
+  if (where & SSL_CB_HANDSHAKE_START) t->handshake = BEGUN;
+  if (where & SSL_CB_HANDSHAKE_DONE) t->handshake = FINISHED;
+  if ((where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT) t->alert = value & 0xFF;
+}
+
+static CURLcode on_tls_context(CURL *easy, void *context, void *arg)
+{
+  struct curl_transport *t = arg;
+  SSL_CTX *ctx = context;
+
+  (void)easy;
+  if (t->target->ca_store) SSL_CTX_set1_cert_store(ctx, t->target->ca_store);
+  (void)SSL_CTX_set_app_data(ctx, t);
+  SSL_CTX_set_info_callback(ctx, on_tls_info);
+  return CURLE_OK;
+}
+
+static CURLcode set_long(CURLcode so_far, CURL *easy, CURLoption option, long value)
+{
+  return so_far ? so_far : curl_easy_setopt(easy, option, value);
+}
+
+static CURLcode set_text(CURLcode so_far, CURL *easy, CURLoption option, const char *value)
+{
+  return so_far ? so_far : curl_easy_setopt(easy, option, value);
+}
+
+static CURLcode set_connection(const struct curl_transport *t)
+{
+  CURLcode code = set_text(CURLE_OK, t->easy, CURLOPT_URL, t->target->url);
+
+  code = set_text(code, t->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  code = set_text(code, t->easy, CURLOPT_PROXY, t->target->proxy);
+  code = set_text(code, t->easy, CURLOPT_NOPROXY, "");
+  code = set_long(code, t->easy, CURLOPT_HTTPPROXYTUNNEL, 1);
+  code = set_long(code, t->easy, CURLOPT_CONNECT_ONLY, 1);
+  /* Else libcurl would negotiate HTTP/2 and send its preface. */
+  code = set_long(code, t->easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+  code = set_long(code, t->easy, CURLOPT_NOSIGNAL, 1);
+  /* Else closing waits for a name look-up that hangs. */
+  code = set_long(code, t->easy, CURLOPT_QUICK_EXIT, 1);
+  code = set_long(code, t->easy, CURLOPT_CONNECTTIMEOUT_MS, LONG_WAIT_MS);
+  code = set_long(code, t->easy, CURLOPT_BUFFERSIZE, RECEIVE_SIZE);
+  code = set_long(code, t->easy, CURLOPT_TCP_KEEPALIVE, 1);
+  return set_long(code, t->easy, CURLOPT_TCP_KEEPIDLE, KEEPALIVE_SECONDS);
+}
+
+static CURLcode set_tls(const struct curl_transport *t)
+{
+  const struct mtr_curl_target *target = t->target;
+  CURLcode code = set_long(CURLE_OK, t->easy, CURLOPT_SSL_VERIFYPEER, target->verify_peer);
+
+  code = set_long(code, t->easy, CURLOPT_SSL_VERIFYHOST, target->verify_host ? 2 : 0);
+  code = set_long(code, t->easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+  /* The endpoint's store takes the place of a file that each connection would parse anew. */
+  code = set_text(code, t->easy, CURLOPT_CAINFO, NULL);
+  return set_text(code, t->easy, CURLOPT_CAPATH, NULL);
+}
+
+static CURLcode set_callbacks(struct curl_transport *t)
+{
+  CURLcode code = curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->words);
+
+  if (!code) code = curl_easy_setopt(t->easy, CURLOPT_SOCKOPTFUNCTION, on_socket);
+  if (code || !t->target->tls) return code;
+  code = curl_easy_setopt(t->easy, CURLOPT_SSL_CTX_FUNCTION, on_tls_context);
+  if (!code) code = curl_easy_setopt(t->easy, CURLOPT_SSL_CTX_DATA, t);
+  if (!code) code = curl_easy_setopt(t->easy, CURLOPT_SHARE, t->target->share);
+  return code;
+}
+
+static enum mtr_io start(struct curl_transport *t, struct mortar_error *err)
+{
+  CURLcode code = CURLE_OUT_OF_MEMORY;
+
+  t->words[0] = '\0';
+  t->alert = -1;
+  t->handshake = NOT_BEGUN;
+  t->easy = curl_easy_init();
+  t->multi = curl_multi_init();
+  if (t->easy && t->multi) {
+    code = set_connection(t);
+    if (!code && t->target->tls) code = set_tls(t);
+    if (!code) code = set_callbacks(t);
+    if (!code && curl_multi_add_handle(t->multi, t->easy)) code = CURLE_OUT_OF_MEMORY;
+  }
+  if (!code) return MTR_IO_AGAIN;
+  (void)mtr_fail(err, code == CURLE_OUT_OF_MEMORY ? MORTAR_NOMEM : MORTAR_UNSUPPORTED,
+                 "libcurl refuses to connect: %s", words_of(t, code));
+  return MTR_IO_FAILED;
+}
+
+/* ---- Failures of connecting ---------------------------------------------------------------- */
+
+static enum mortar_status fail_verify(struct curl_transport *t, CURLcode code,
+                                      struct mortar_error *err)
+{
+  long result = X509_V_OK;
+
+  (void)curl_easy_getinfo(t->easy, CURLINFO_SSL_VERIFYRESULT, &result);
+  /* libcurl compares the name once the handshake, and with it the chain's check, is done. */
+  if (t->handshake == FINISHED)
+    return mtr_fail(err, MORTAR_TLS,
+                    "the server's certificate is for another host (%s); check the host, or set "
+                    "tls_verify_host to false if it is right",
+                    words_of(t, code));
+  if (result == X509_V_ERR_CERT_HAS_EXPIRED || result == X509_V_ERR_CERT_NOT_YET_VALID)
+    return mtr_fail(err, MORTAR_TLS, "the server's certificate is not valid at this time: %s",
+                    X509_verify_cert_error_string(result));
+  return mtr_fail(err, MORTAR_TLS,
+                  "the server's certificate is not trusted (%s); set tls_ca_file to the PEM file "
+                  "of the authority that signed it (tls_verify false turns the check off)",
+                  X509_verify_cert_error_string(result));
+}
+
+static enum mortar_status fail_handshake(struct curl_transport *t, CURLcode code,
+                                         struct mortar_error *err)
+{
+  const int no_application_protocol = 120; /* RFC 7301 */
+
+  if (t->alert == no_application_protocol)
+    return mtr_fail(err, MORTAR_TLS,
+                    "the server speaks HTTP/2 only (it refused ALPN http/1.1); HTTP/1.1 is needed");
+  if (strstr(t->words, "wrong version number"))
+    return mtr_fail(err, MORTAR_TLS, "the server does not speak TLS on this port (%s); use http",
+                    words_of(t, code));
+  return mtr_fail(err, MORTAR_TLS, "the TLS handshake failed: %s", words_of(t, code));
+}
+
+static enum mortar_status fail_connect(struct curl_transport *t, CURLcode code,
+                                       struct mortar_error *err)
+{
+  long proxy_status = 0;
+
+  (void)curl_easy_getinfo(t->easy, CURLINFO_HTTP_CONNECTCODE, &proxy_status);
+  if (proxy_status >= 300)
+    return mtr_fail(err, MORTAR_CONNECT, "the proxy %s refused the tunnel with HTTP status %ld%s",
+                    t->target->proxy_name, proxy_status,
+                    proxy_status == 407 ? " (it wants a user and password)" : "");
+  switch (code) {
+    case CURLE_OUT_OF_MEMORY:
+      return mtr_fail_nomem(err, "connection");
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return fail_verify(t, code, err);
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_ENGINE_NOTFOUND:
+    case CURLE_SSL_ENGINE_SETFAILED:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+      return fail_handshake(t, code, err);
+    default:
+      return mtr_fail(err, MORTAR_CONNECT, "no connection: %s", words_of(t, code));
+  }
+}
+
+/* ---- The table ----------------------------------------------------------------------------- */
+
+/* Connected: the socket is asked for once. */
+static enum mtr_io finish(struct curl_transport *t, CURLcode code, struct mortar_error *err)
+{
+  curl_socket_t fd = CURL_SOCKET_BAD;
+
+  if (!code) code = curl_easy_getinfo(t->easy, CURLINFO_ACTIVESOCKET, &fd);
+  if (!code && fd == CURL_SOCKET_BAD) code = CURLE_COULDNT_CONNECT;
+  if (code) {
+    (void)fail_connect(t, code, err);
+    return MTR_IO_FAILED;
+  }
+  t->base.fd = fd;
+  return MTR_IO_DONE;
+}
+
+static enum mtr_io do_connect(struct mtr_transport *transport, struct mortar_error *err)
+{
+  struct curl_transport *t = of(transport);
+  int running = 0, queued = 0;
+  CURLMcode code;
+  CURLMsg *message;
+
+  if (!t->multi && start(t, err) == MTR_IO_FAILED) return MTR_IO_FAILED;
+  code = curl_multi_perform(t->multi, &running);
+  if (code) {
+    (void)mtr_fail(err, MORTAR_CONNECT, "no connection: %s", curl_multi_strerror(code));
+    return MTR_IO_FAILED;
+  }
+  message = curl_multi_info_read(t->multi, &queued);
+  if (!message || message->msg != CURLMSG_DONE) return MTR_IO_AGAIN;
+  return finish(t, message->data.result, err);
+}
+
+static void do_wait_connect(struct mtr_transport *transport, int timeout_ms, int wake_fd)
+{
+  struct curl_waitfd wake = {wake_fd, CURL_WAIT_POLLIN, 0};
+
+  /* A failure shows in the next step. */
+  (void)curl_multi_poll(of(transport)->multi, wake_fd >= 0 ? &wake : NULL, wake_fd >= 0,
+                        timeout_ms < 0 ? INT_MAX : timeout_ms, NULL);
+}
+
+static const char *do_stage(const struct mtr_transport *transport)
+{
+  const struct curl_transport *t = (const struct curl_transport *)transport;
+  curl_off_t named = 0;
+
+  if (t->handshake != NOT_BEGUN) return "shaking hands (TLS)";
+  (void)curl_easy_getinfo(t->easy, CURLINFO_NAMELOOKUP_TIME_T, &named);
+  return named ? "connecting" : "looking up the name";
+}
+
+static enum mtr_io do_send(struct mtr_transport *transport, struct mtr_span data, size_t *n,
+                           struct mortar_error *err)
+{
+  struct curl_transport *t = of(transport);
+  /* One record a call: a failure then means that the peer cannot read a byte of it, while OpenSSL
+   * may have sent some of the records of a larger piece before it failed. */
+  size_t size = t->target->tls && data.size > TLS_RECORD ? TLS_RECORD : data.size;
+  CURLcode code;
+
+  *n = 0;
+  t->words[0] = '\0';
+  code = curl_easy_send(t->easy, data.data, size, n);
+  if (!code && *n) return MTR_IO_DONE;
+  if (!code || code == CURLE_AGAIN) return MTR_IO_AGAIN;
+  (void)mtr_fail(err, MORTAR_IO, "sending failed: %s", words_of(t, code));
+  return MTR_IO_FAILED;
+}
+
+static enum mtr_io do_recv(struct mtr_transport *transport, void *data, size_t size, size_t *n,
+                           struct mortar_error *err)
+{
+  struct curl_transport *t = of(transport);
+  CURLcode code;
+
+  *n = 0;
+  t->words[0] = '\0';
+  code = curl_easy_recv(t->easy, data, size, n);
+  if (!code) return *n ? MTR_IO_DONE : MTR_IO_CLOSED;
+  if (code == CURLE_AGAIN) return MTR_IO_AGAIN;
+  (void)mtr_fail(err, MORTAR_IO, "receiving failed: %s", words_of(t, code));
+  return MTR_IO_FAILED;
+}
+
+static void do_close(struct mtr_transport *transport)
+{
+  struct curl_transport *t = of(transport);
+
+  if (t->multi && t->easy) (void)curl_multi_remove_handle(t->multi, t->easy);
+  curl_easy_cleanup(t->easy);
+  if (t->multi) (void)curl_multi_cleanup(t->multi);
+  t->easy = NULL;
+  t->multi = NULL;
+  t->base.fd = -1;
+}
+
+static void do_free(struct mtr_transport *transport, bool inherited)
+{
+  struct curl_transport *t = of(transport);
+
+  if (inherited) {
+    /* TLS would send its goodbye over the parent's connection. libcurl still holds the addresses
+     * of t and of its error text, but nobody calls it again for this handle. */
+    if (t->base.fd >= 0) (void)close(t->base.fd);
+  } else {
+    do_close(transport);
+  }
+  mtr_free(t->target->alloc, t, sizeof *t);
+}
+
+static const struct mtr_transport_ops ops = {do_connect, do_wait_connect, do_stage, do_send,
+                                             do_recv,    do_close,        do_free};
+
+enum mortar_status mtr_transport_curl_new(struct mtr_curl_target *target,
+                                          struct mtr_transport **out, struct mortar_error *err)
+{
+  struct curl_transport *t = mtr_calloc(target->alloc, 1, sizeof *t);
+
+  *out = NULL;
+  if (!t) return mtr_fail_nomem(err, "connection");
+  t->base.ops = &ops;
+  t->base.fd = -1;
+  t->target = target;
+  t->alert = -1;
+  *out = &t->base;
+  return MORTAR_OK;
+}

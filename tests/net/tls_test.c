@@ -1,0 +1,455 @@
+/* TLS over loopback: whom a lease trusts and what it says when it does not; resumption; large
+ * messages; what a fork leaves alone; a peer that speaks HTTP/2 only. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/net/loop_server.h"
+#include "tests/net/net_rig.h"
+#include "tests/net/test_certs.h"
+
+static struct test_certs certs;
+
+static int make_certs(void **state)
+{
+  (void)state;
+  test_certs_make(&certs);
+  return 0;
+}
+
+static int remove_certs(void **state)
+{
+  (void)state;
+  test_certs_remove(&certs);
+  return 0;
+}
+
+static void start_tls(struct loop_server *server)
+{
+  if (!server->cert) {
+    server->cert = certs.cert;
+    server->key = certs.key;
+  }
+  loop_server_start(server);
+}
+
+static void tls_rig(struct net_rig *rig, int port)
+{
+  net_rig_init(rig, port);
+  rig->options.tls = true;
+  rig->options.host = "localhost";
+  rig->options.ca_file = certs.ca;
+}
+
+/* One exchange that must fail before anything was sent. */
+static void expect_refusal(struct net_rig *rig, enum mortar_status status, const char *words)
+{
+  net_rig_open(rig);
+  assert_int_equal(net_rig_exchange(rig, 8000, NULL), status);
+  assert_int_equal(rig->err.outcome, MORTAR_OUTCOME_NOT_SENT);
+  if (!strstr(rig->err.message, words)) print_error("%s\n", rig->err.message);
+  assert_non_null(strstr(rig->err.message, words));
+  net_rig_close(rig);
+}
+
+static void expect_hello(struct net_rig *rig)
+{
+  net_rig_open(rig);
+  if (net_rig_exchange(rig, 8000, NULL)) print_error("%s\n", rig->err.message);
+  assert_int_equal(rig->err.status, MORTAR_OK);
+  assert_int_equal(rig->reply.body.size, 5);
+  net_rig_close(rig);
+}
+
+/* ---- Trust --------------------------------------------------------------------------------- */
+
+static void trusted_by_its_ca(void **state)
+{
+  struct loop_server server = {.serve = loop_serve_hello};
+  struct mtr_lease_stats stats;
+  struct net_rig rig;
+  int i;
+
+  (void)state;
+  start_tls(&server);
+  tls_rig(&rig, server.port);
+  net_rig_open(&rig);
+  for (i = 0; i < 10; i++) {
+    assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
+    assert_memory_equal(rig.reply.body.data, "hello", 5);
+  }
+  mtr_lease_stats(rig.lease, &stats);
+  assert_int_equal(stats.connects, 1);
+  net_rig_close(&rig);
+  tls_rig(&rig, server.port);
+  rig.options.host = "127.0.0.1";
+  expect_hello(&rig);
+  loop_server_stop(&server);
+}
+
+static void unknown_ca(void **state)
+{
+  struct loop_server server = {.serve = loop_serve_hello};
+  struct net_rig rig;
+
+  (void)state;
+  start_tls(&server);
+  tls_rig(&rig, server.port);
+  rig.options.ca_file = NULL; /* the system's */
+  expect_refusal(&rig, MORTAR_TLS, "set tls_ca_file");
+  tls_rig(&rig, server.port);
+  rig.options.ca_file = NULL;
+  rig.options.verify_peer = false;
+  expect_hello(&rig);
+  loop_server_stop(&server);
+}
+
+static void certificate_for_another_host(void **state)
+{
+  struct loop_server server = {.serve = loop_serve_hello};
+  struct net_rig rig;
+
+  (void)state;
+  server.cert = certs.other;
+  server.key = certs.other_key;
+  start_tls(&server);
+  tls_rig(&rig, server.port);
+  expect_refusal(&rig, MORTAR_TLS, "tls_verify_host");
+  tls_rig(&rig, server.port);
+  rig.options.verify_host = false;
+  expect_hello(&rig);
+  loop_server_stop(&server);
+}
+
+static void ca_from_the_environment(void **state)
+{
+  struct loop_server server = {.serve = loop_serve_hello};
+  struct net_rig rig;
+
+  (void)state;
+  start_tls(&server);
+  assert_int_equal(setenv("SSL_CERT_FILE", certs.ca, 1), 0);
+  tls_rig(&rig, server.port);
+  rig.options.ca_file = NULL;
+  expect_hello(&rig);
+  assert_int_equal(unsetenv("SSL_CERT_FILE"), 0);
+  loop_server_stop(&server);
+}
+
+static void missing_ca_file(void **state)
+{
+  struct net_rig rig;
+
+  (void)state;
+  tls_rig(&rig, 1);
+  rig.options.ca_file = "/nowhere/ca.pem";
+  assert_int_equal(mtr_endpoint_new(&rig.options, NULL, &rig.endpoint, &rig.err), MORTAR_TLS);
+  assert_null(rig.endpoint);
+  assert_non_null(strstr(rig.err.message, "/nowhere/ca.pem"));
+}
+
+/* ---- Peers that do not speak what we speak ------------------------------------------------- */
+
+static void serve_plain_error(struct loop_server *server, struct loop_conn *conn)
+{
+  (void)server;
+  (void)loop_conn_text(conn, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+}
+
+static void plain_server(void **state)
+{
+  struct loop_server server = {.serve = serve_plain_error};
+  struct net_rig rig;
+
+  (void)state;
+  loop_server_start(&server);
+  tls_rig(&rig, server.port);
+  expect_refusal(&rig, MORTAR_TLS, "does not speak TLS");
+  loop_server_stop(&server);
+}
+
+/* openssl s_server for HTTP/2 only. It ends when its input does and when nobody reads its output,
+ * so both stay open as long as it is needed. */
+struct h2_server {
+  pid_t pid;
+  int in, port;
+  FILE *out;
+};
+
+static void h2_server_start(struct h2_server *server)
+{
+  char line[256];
+  int in[2], out[2];
+
+  assert_int_equal(pipe(in), 0);
+  assert_int_equal(pipe(out), 0);
+  server->pid = fork();
+  if (server->pid == 0) {
+    (void)close(in[1]); /* its own copy would keep it alive after a failed test */
+    (void)dup2(in[0], 0);
+    (void)dup2(out[1], 1);
+    (void)dup2(out[1], 2);
+    (void)execlp("openssl", "openssl", "s_server", "-accept", "127.0.0.1:0", "-alpn", "h2", "-cert",
+                 certs.cert, "-key", certs.key, (char *)NULL);
+    _exit(127);
+  }
+  (void)close(in[0]);
+  (void)close(out[1]);
+  server->in = in[1];
+  server->out = fdopen(out[0], "r");
+  server->port = 0;
+  while (server->port == 0 && fgets(line, sizeof line, server->out))
+    if (strncmp(line, "ACCEPT ", 7) == 0) server->port = atoi(strrchr(line, ':') + 1);
+  assert_true(server->pid > 0 && server->port > 0);
+}
+
+static void h2_server_stop(struct h2_server *server)
+{
+  assert_int_equal(kill(server->pid, SIGTERM), 0);
+  assert_int_equal(waitpid(server->pid, NULL, 0), server->pid);
+  (void)close(server->in);
+  (void)fclose(server->out);
+}
+
+static void http2_only_server(void **state)
+{
+  struct h2_server server;
+  struct net_rig rig;
+
+  (void)state;
+  h2_server_start(&server);
+  tls_rig(&rig, server.port);
+  expect_refusal(&rig, MORTAR_TLS, "HTTP/2 only");
+  h2_server_stop(&server);
+}
+
+/* The same without ALPN: the greeting of HTTP/2 comes where a reply is due. */
+static void serve_settings_frame(struct loop_server *server, struct loop_conn *conn)
+{
+  static const char frame[] = "\0\0\x06\4\0\0\0\0\0\0\3\0\0\0\x80";
+
+  if (loop_conn_send(conn, frame, sizeof frame - 1)) loop_serve_silence(server, conn);
+}
+
+static void http2_greeting(void **state)
+{
+  struct loop_server server = {.serve = serve_settings_frame};
+  struct net_rig rig;
+
+  (void)state;
+  start_tls(&server);
+  tls_rig(&rig, server.port);
+  net_rig_open(&rig);
+  assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_PROTOCOL);
+  assert_int_equal(rig.err.outcome, MORTAR_OUTCOME_UNKNOWN);
+  assert_non_null(strstr(rig.err.message, "HTTP/2 only"));
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
+static void silent_handshake(void **state)
+{
+  struct loop_server server = {.serve = loop_serve_silence};
+  struct mortar_wake *wake;
+  struct net_alarm *alarm;
+  struct net_rig rig;
+
+  (void)state;
+  loop_server_start(&server);
+  tls_rig(&rig, server.port);
+  rig.options.connect_timeout_ms = 100;
+  expect_refusal(&rig, MORTAR_TIMEOUT, "while shaking hands");
+  assert_in_range(rig.took_ms, 99, 100 + NET_PROMPT_MS);
+  tls_rig(&rig, server.port);
+  net_rig_open(&rig);
+  assert_int_equal(mortar_wake_new(&wake, NULL), MORTAR_OK);
+  alarm = net_alarm_start(wake, 80);
+  assert_int_equal(net_rig_exchange(&rig, 8000, wake), MORTAR_INTERRUPTED);
+  assert_in_range(rig.took_ms, 79, 80 + NET_PROMPT_MS);
+  assert_int_equal(rig.err.outcome, MORTAR_OUTCOME_NOT_SENT);
+  net_alarm_join(alarm);
+  mortar_wake_free(wake);
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
+/* ---- Sessions, sizes, forks, threads ------------------------------------------------------- */
+
+static atomic_int resumed;
+
+static void serve_and_close(struct loop_server *server, struct loop_conn *conn)
+{
+  (void)server;
+  if (loop_conn_request(conn, NULL, 0) < 0) return;
+  atomic_fetch_add(&resumed, SSL_session_reused(conn->ssl));
+  (void)loop_conn_text(conn,
+                       "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello");
+}
+
+static void sessions_are_resumed(void **state)
+{
+  struct loop_server server = {.serve = serve_and_close};
+  struct net_rig rig;
+  struct mtr_lease *second;
+
+  (void)state;
+  start_tls(&server);
+  tls_rig(&rig, server.port);
+  net_rig_open(&rig);
+  assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
+  assert_int_equal(atomic_load(&resumed), 0);
+  assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
+  assert_int_equal(atomic_load(&resumed), 1);
+  assert_int_equal(mtr_lease_new(rig.endpoint, &second, NULL), MORTAR_OK);
+  mtr_lease_free(rig.lease);
+  rig.lease = second;
+  assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
+  assert_int_equal(atomic_load(&resumed), 2);
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
+enum { LARGE = 3000000 };
+
+/* Sends back as many bytes as came. */
+static void serve_same_size(struct loop_server *server, struct loop_conn *conn)
+{
+  static char bytes[LARGE];
+  char head[100];
+  long size;
+
+  (void)server;
+  memset(bytes, 'y', sizeof bytes);
+  while ((size = loop_conn_request(conn, NULL, 0)) >= 0) {
+    (void)snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Length: %ld\r\n\r\n", size);
+    if (!loop_conn_text(conn, head) || !loop_conn_send(conn, bytes, (size_t)size)) return;
+  }
+}
+
+static void large_messages(void **state)
+{
+  struct loop_server server = {.serve = serve_same_size};
+  struct mtr_wait wait = {mtr_deadline_after(mtr_clock_now(), 20000), NULL};
+  struct net_rig rig;
+  int i;
+
+  (void)state;
+  start_tls(&server);
+  tls_rig(&rig, server.port);
+  net_rig_open(&rig);
+  for (i = 0; i < 2; i++) {
+    struct mtr_buf *body = mtr_lease_body(rig.lease);
+    assert_int_equal(mtr_buf_reserve(body, LARGE, NULL), MORTAR_OK);
+    memset(body->data, 'x', LARGE);
+    body->size = LARGE;
+    assert_int_equal(mtr_lease_exchange(rig.lease, &rig.request, &wait, &rig.reply, &rig.err),
+                     MORTAR_OK);
+    assert_int_equal(rig.reply.body.size, LARGE);
+    assert_int_equal(rig.reply.body.data[LARGE - 1], 'y');
+  }
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
+static void fork_with_an_open_lease(void **state)
+{
+  struct loop_server server = {.serve = loop_serve_hello};
+  struct mtr_lease_stats stats;
+  struct net_rig rig;
+  pid_t child;
+  int status = -1;
+
+  (void)state;
+  start_tls(&server);
+  tls_rig(&rig, server.port);
+  net_rig_open(&rig);
+  assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
+  child = fork();
+  if (child == 0) {
+    int wrong = net_rig_exchange(&rig, 1000, NULL) != MORTAR_STATE;
+    net_rig_close(&rig);
+    _exit(wrong);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
+  mtr_lease_stats(rig.lease, &stats);
+  assert_int_equal(stats.connects, 1);
+  assert_int_equal(stats.stale, 0);
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
+struct worker {
+  pthread_t thread;
+  struct mtr_endpoint *endpoint;
+  int good;
+};
+
+static void *work(void *arg)
+{
+  struct worker *w = arg;
+  int i;
+
+  for (i = 0; i < 10; i++) {
+    struct net_rig rig;
+    net_rig_init(&rig, 1);
+    rig.endpoint = mtr_endpoint_ref(w->endpoint);
+    if (mtr_lease_new(rig.endpoint, &rig.lease, &rig.err) == MORTAR_OK)
+      w->good += net_rig_exchange(&rig, 8000, NULL) == MORTAR_OK;
+    net_rig_close(&rig);
+  }
+  return NULL;
+}
+
+/* Handshakes on several threads at once use one CA store and one set of sessions. */
+static void threads_share_the_store(void **state)
+{
+  struct loop_server server = {.serve = serve_and_close, .at_once = true};
+  struct worker workers[4];
+  struct net_rig rig;
+  size_t i;
+
+  (void)state;
+  start_tls(&server);
+  tls_rig(&rig, server.port);
+  net_rig_open(&rig);
+  for (i = 0; i < 4; i++) {
+    workers[i].endpoint = rig.endpoint;
+    workers[i].good = 0;
+    assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+  }
+  for (i = 0; i < 4; i++) {
+    assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+    assert_int_equal(workers[i].good, 10);
+  }
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {cmocka_unit_test(trusted_by_its_ca),
+                                     cmocka_unit_test(unknown_ca),
+                                     cmocka_unit_test(certificate_for_another_host),
+                                     cmocka_unit_test(ca_from_the_environment),
+                                     cmocka_unit_test(missing_ca_file),
+                                     cmocka_unit_test(plain_server),
+                                     cmocka_unit_test(http2_only_server),
+                                     cmocka_unit_test(http2_greeting),
+                                     cmocka_unit_test(silent_handshake),
+                                     cmocka_unit_test(sessions_are_resumed),
+                                     cmocka_unit_test(large_messages),
+                                     cmocka_unit_test(fork_with_an_open_lease),
+                                     cmocka_unit_test(threads_share_the_store)};
+  /* The server threads write to clients that are gone. */
+  (void)signal(SIGPIPE, SIG_IGN);
+  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+}
