@@ -1,0 +1,87 @@
+/* The wire behind a session: a table of functions. Nothing above it knows which wire it is.
+ *
+ * Each call is one exchange on the caller's channel. What an answer points to lives in the channel
+ * until its next exchange. Errors carry outcome, SQLSTATE, the server's words and, where the reply
+ * named them, the ids. */
+#ifndef MTR_CLIENT_BACKEND_H
+#define MTR_CLIENT_BACKEND_H
+
+#include "client/channel.h"
+#include "client/config.h"
+
+/* A handle that the server gave: an id to show and a secret to send back, both of any size. */
+enum { MTR_HANDLE_PART_MAX = 64 };
+struct mtr_handle {
+  uint8_t guid[MTR_HANDLE_PART_MAX], secret[MTR_HANDLE_PART_MAX];
+  uint8_t guid_size, secret_size; /* guid_size 0: no handle */
+};
+
+struct mtr_run {
+  struct mtr_span sql;
+  int64_t timeout_seconds; /* 0: the server's default */
+};
+
+/* One batch of Arrow IPC bytes as the server sent it. */
+struct mtr_packed_batch {
+  struct mtr_span bytes;
+  int64_t rows; /* declared */
+};
+
+/* Rows of one reply, not decoded. */
+struct mtr_page {
+  struct mtr_packed_batch *batches;
+  size_t batch_count;
+  bool lz4;          /* each batch is one LZ4 frame or more */
+  int64_t first_row; /* of the result, as the server counts; -1: it did not say */
+};
+
+/* What a server said of a statement. */
+struct mtr_answer {
+  bool live;       /* still running: ask again */
+  bool closed;     /* the server has closed the operation: never name it again */
+  bool has_schema; /* schema holds the encapsulated Arrow Schema message, empty: no columns */
+  bool has_page;
+  bool more; /* there may be rows behind this page */
+  struct mtr_handle operation;
+  int64_t rows_affected; /* -1: not told */
+  struct mtr_span schema;
+  struct mtr_page page;
+};
+
+struct mtr_backend_session; /* the backend's own: handles, version, request heads */
+
+struct mtr_backend {
+  const char *name;
+  /* *out is set on success only. */
+  enum mortar_status (*open)(const struct mortar_config *config, const struct mortar_alloc *alloc,
+                             struct mtr_channel *ch, const struct mtr_wait *wait,
+                             struct mtr_backend_session **out, struct mortar_error *err);
+  void (*free)(struct mtr_backend_session *bs);
+  /* The session's handle, for ids in errors. */
+  const struct mtr_handle *(*handle)(const struct mtr_backend_session *bs);
+  enum mortar_status (*close)(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                              const struct mtr_wait *wait, struct mortar_error *err);
+  enum mortar_status (*execute)(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                const struct mtr_run *run, const struct mtr_wait *wait,
+                                struct mtr_answer *out, struct mortar_error *err);
+  /* Fills live, closed and rows_affected; keeps the rest of *out as it is. */
+  enum mortar_status (*poll)(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                             const struct mtr_handle *op, const struct mtr_wait *wait,
+                             struct mtr_answer *out, struct mortar_error *err);
+  enum mortar_status (*schema)(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                               const struct mtr_handle *op, const struct mtr_wait *wait,
+                               struct mtr_answer *out, struct mortar_error *err);
+  enum mortar_status (*fetch)(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                              const struct mtr_handle *op, const struct mtr_wait *wait,
+                              struct mtr_answer *out, struct mortar_error *err);
+  enum mortar_status (*cancel)(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                               const struct mtr_handle *op, const struct mtr_wait *wait,
+                               struct mortar_error *err);
+  enum mortar_status (*close_operation)(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                        const struct mtr_handle *op, const struct mtr_wait *wait,
+                                        struct mortar_error *err);
+};
+
+extern const struct mtr_backend mtr_backend_thrift;
+
+#endif

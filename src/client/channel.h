@@ -1,0 +1,29 @@
+/* A channel: a lease and what one exchange needs beside it, used by one call at a time. What the
+ * codec decodes from a reply points into the channel and is valid until its next exchange. */
+#ifndef MTR_CLIENT_CHANNEL_H
+#define MTR_CLIENT_CHANNEL_H
+
+#include "base/arena.h"
+#include "codec/lz4/lz4_frame.h"
+#include "net/lease.h"
+
+struct mtr_channel {
+  struct mtr_channel *next; /* in the session's list of idle ones */
+  const struct mortar_alloc *alloc;
+  struct mtr_lease *lease;
+  struct mtr_arena arena; /* structs of the last reply */
+  struct mtr_lz4 *lz4;    /* made when first needed */
+  int32_t seqid;          /* of the last message sent over it */
+  struct mtr_lease_stats counted; /* what the session has already added up */
+};
+
+MORTAR_MUST_USE enum mortar_status mtr_channel_new(struct mtr_endpoint *endpoint,
+                                                   const struct mortar_alloc *alloc,
+                                                   struct mtr_channel **out,
+                                                   struct mortar_error *err);
+void mtr_channel_free(struct mtr_channel *channel); /* NULL is fine */
+
+MORTAR_MUST_USE enum mortar_status mtr_channel_lz4(struct mtr_channel *channel,
+                                                   struct mtr_lz4 **out, struct mortar_error *err);
+
+#endif

@@ -1,0 +1,156 @@
+#include "client/page_reader.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+/* One decoded window; a single batch can't be larger. Servers make batches of a few MB. */
+#define WINDOW_MAX ((size_t)2 << 30)
+
+enum { BATCH_ALIGNMENT = 64, FIRST_SPOTS = 8 };
+
+void mtr_page_reader_init(struct mtr_page_reader *rd, const struct mortar_alloc *alloc)
+{
+  memset(rd, 0, sizeof *rd);
+  rd->alloc = alloc;
+}
+
+void mtr_page_reader_fini(struct mtr_page_reader *rd)
+{
+  mtr_slab_unref(rd->slab);
+  mtr_free(rd->alloc, rd->spots, rd->spot_capacity * sizeof *rd->spots);
+  mtr_page_reader_init(rd, rd->alloc);
+}
+
+void mtr_page_reader_start(struct mtr_page_reader *rd, const struct mtr_page *page)
+{
+  rd->page = *page;
+  rd->packed_next = 0;
+}
+
+bool mtr_page_reader_wants_decode(const struct mtr_page_reader *rd)
+{
+  return rd->packed_next < rd->page.batch_count;
+}
+
+static enum mortar_status add_spot(struct mtr_page_reader *rd, const struct mtr_spot *spot,
+                                   struct mortar_error *err)
+{
+  if (rd->spot_count == rd->spot_capacity) {
+    size_t have = rd->spot_capacity, want = have ? have * 2 : FIRST_SPOTS;
+    struct mtr_spot *grown =
+        mtr_realloc(rd->alloc, rd->spots, have * sizeof *grown, want * sizeof *grown);
+    if (!grown) return mtr_fail_nomem(err, "list of batches");
+    rd->spots = grown;
+    rd->spot_capacity = want;
+  }
+  rd->spots[rd->spot_count++] = *spot;
+  return MORTAR_OK;
+}
+
+static enum mortar_status align(struct mtr_buf *buf, struct mortar_error *err)
+{
+  size_t gap = (BATCH_ALIGNMENT - buf->size % BATCH_ALIGNMENT) % BATCH_ALIGNMENT;
+
+  MTR_TRY(mtr_buf_reserve(buf, gap, err));
+  if (gap) memset(buf->data + buf->size, 0, gap);
+  buf->size += gap;
+  return MORTAR_OK;
+}
+
+static enum mortar_status decode_batch(struct mtr_page_reader *rd, struct mtr_channel *ch,
+                                       const struct mtr_packed_batch *packed,
+                                       struct mortar_error *err)
+{
+  struct mtr_buf *buf = &rd->slab->buf;
+  struct mtr_spot spot = {0, 0, packed->rows};
+  struct mtr_lz4 *lz4;
+
+  MTR_TRY(align(buf, err));
+  spot.offset = buf->size;
+  if (rd->page.lz4) {
+    MTR_TRY(mtr_channel_lz4(ch, &lz4, err));
+    MTR_TRY(mtr_lz4_decode(lz4, packed->bytes, buf, err));
+  } else {
+    /* Bodies lie anywhere in the reply; readers of Arrow want them aligned. */
+    MTR_TRY(mtr_buf_append(buf, packed->bytes.data, packed->bytes.size, err));
+  }
+  spot.size = buf->size - spot.offset;
+  return add_spot(rd, &spot, err);
+}
+
+enum mortar_status mtr_page_reader_decode(struct mtr_page_reader *rd, struct mtr_channel *ch,
+                                          size_t window_bytes, struct mortar_error *err)
+{
+  enum mortar_status st;
+
+  mtr_slab_unref(rd->slab);
+  rd->slab = NULL;
+  rd->spot_count = rd->spot_next = 0;
+  MTR_TRY(mtr_slab_new(rd->alloc, WINDOW_MAX, &rd->slab, err));
+  while (mtr_page_reader_wants_decode(rd)) {
+    st = decode_batch(rd, ch, &rd->page.batches[rd->packed_next], err);
+    if (st != MORTAR_OK) {
+      mtr_error_prefix(err, "batch %lld", (long long)(rd->batch_number + (int64_t)rd->spot_count));
+      return st;
+    }
+    rd->packed_next++;
+    if (rd->slab->buf.size >= window_bytes) break;
+  }
+  return MORTAR_OK;
+}
+
+/* Nothing is left in the spot: were all rows there? */
+static enum mortar_status finish_spot(struct mtr_page_reader *rd, const struct mtr_spot *spot,
+                                      struct mortar_error *err)
+{
+  if (spot->rows > 0)
+    return mtr_fail(err, MORTAR_CORRUPT, "batch %lld lacks %lld of the rows declared for it",
+                    (long long)rd->batch_number, (long long)spot->rows);
+  rd->spot_next++;
+  rd->batch_number++;
+  return MORTAR_OK;
+}
+
+/* Takes one IPC message off the spot. out->release stays NULL for one without rows. */
+static enum mortar_status take_message(struct mtr_page_reader *rd, struct mtr_spot *spot,
+                                       const struct mtr_arrow_schema *schema,
+                                       struct ArrowArray *out, struct mortar_error *err)
+{
+  struct mtr_ipc_message message;
+  enum mortar_status st =
+      mtr_ipc_next(mtr_span_of(rd->slab->buf.data + spot->offset, spot->size), &message, err);
+
+  if (st == MORTAR_MORE) return mtr_fail(err, MORTAR_CORRUPT, "the Arrow message is cut short");
+  if (st != MORTAR_OK) return st;
+  spot->offset += message.size;
+  spot->size -= message.size;
+  if (message.kind == MTR_IPC_END || message.kind == MTR_IPC_SCHEMA) return MORTAR_OK;
+  if (message.kind != MTR_IPC_BATCH)
+    return mtr_fail(err, MORTAR_UNSUPPORTED, "dictionary batches are not supported");
+  MTR_TRY(mtr_ipc_read_batch(schema, &message, rd->slab, out, err));
+  if (out->length > spot->rows) mtr_arrow_truncate(out, spot->rows);
+  spot->rows -= out->length;
+  if (out->length == 0) out->release(out);
+  return MORTAR_OK;
+}
+
+enum mortar_status mtr_page_reader_next(struct mtr_page_reader *rd,
+                                        const struct mtr_arrow_schema *schema,
+                                        struct ArrowArray *out, struct mortar_error *err)
+{
+  out->release = NULL;
+  while (!out->release && rd->spot_next < rd->spot_count) {
+    struct mtr_spot *spot = &rd->spots[rd->spot_next];
+    enum mortar_status st;
+    if (spot->size == 0) {
+      MTR_TRY(finish_spot(rd, spot, err));
+      continue;
+    }
+    st = take_message(rd, spot, schema, out, err);
+    if (st != MORTAR_OK) {
+      mtr_error_prefix(err, "batch %lld", (long long)rd->batch_number);
+      return st;
+    }
+  }
+  return MORTAR_OK;
+}

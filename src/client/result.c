@@ -1,0 +1,283 @@
+#include "client/result.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+
+enum { CLOSE_GRACE_MS = 2000 };
+
+static void give_channel(struct mortar_result *res)
+{
+  if (res->channel) mtr_session_give(res->session, res->channel);
+  res->channel = NULL;
+}
+
+/* Nothing more will be asked of the server: close the operation unless it did, and let the session
+ * go. */
+static void let_go(struct mortar_result *res)
+{
+  struct mortar_session *session = res->session;
+
+  if (!session) return;
+  give_channel(res);
+  if (!res->closed) mtr_session_drop_operation(session, &res->operation, false, CLOSE_GRACE_MS);
+  res->closed = true;
+  res->more = false;
+  res->session = NULL;
+  mtr_session_unref(session);
+}
+
+/* A failed result says the same at every further call: never an early end. */
+static enum mortar_status fail_for_good(struct mortar_result *res, enum mortar_status st,
+                                        struct mortar_error *err)
+{
+  if (res->session) st = mtr_session_failed(res->session, &res->operation, st, &res->failure);
+  res->failed = true;
+  let_go(res);
+  if (err) *err = res->failure;
+  return st;
+}
+
+static enum mortar_status adopt_schema(struct mortar_result *res, const struct mtr_answer *answer,
+                                       struct mortar_error *err)
+{
+  struct mtr_shape *shape;
+
+  if (res->shape && mtr_span_equal(res->shape->key, answer->schema)) return MORTAR_OK;
+  if (res->shape)
+    return mtr_fail(err, MORTAR_PROTOCOL, "the schema changed between two pages of one result");
+  MTR_TRY(mtr_shape_cache_get(&res->session->shapes, &res->alloc, answer->schema, &shape, err));
+  res->shape = shape;
+  return MORTAR_OK;
+}
+
+/* Decodes what fits a window and frees the channel if that was all. */
+static enum mortar_status decode_window(struct mortar_result *res, struct mortar_error *err)
+{
+  MTR_TRY(mtr_page_reader_decode(&res->reader, res->channel,
+                                 (size_t)res->session->options.window_bytes, err));
+  if (!mtr_page_reader_wants_decode(&res->reader)) give_channel(res);
+  return MORTAR_OK;
+}
+
+static enum mortar_status load_page(struct mortar_result *res, const struct mtr_answer *answer,
+                                    struct mortar_error *err)
+{
+  size_t i;
+
+  if (answer->page.first_row > res->rows_loaded)
+    return mtr_fail(err, MORTAR_PROTOCOL, "the page begins at row %lld, expected was row %lld",
+                    (long long)answer->page.first_row, (long long)res->rows_loaded);
+  for (i = 0; i < answer->page.batch_count; i++) {
+    if (answer->page.batches[i].rows > INT64_MAX - res->rows_loaded)
+      return mtr_fail(err, MORTAR_PROTOCOL, "the declared row counts overflow");
+    res->rows_loaded += answer->page.batches[i].rows;
+  }
+  mtr_page_reader_start(&res->reader, &answer->page);
+  return decode_window(res, err);
+}
+
+/* The next page from the server. */
+static enum mortar_status fetch_page(struct mortar_result *res, const struct mtr_wait *wait,
+                                     struct mortar_error *err)
+{
+  struct mortar_session *session = res->session;
+  struct mtr_answer answer;
+
+  if (mtr_session_usable(session, err) != MORTAR_OK) {
+    mtr_error_prefix(err, "not all rows were fetched");
+    return MORTAR_STATE;
+  }
+  memset(&answer, 0, sizeof answer);
+  answer.page.lz4 = res->reader.page.lz4;
+  if (!res->channel) MTR_TRY(mtr_session_take(session, &res->channel, err));
+  MTR_TRY(session->backend->fetch(session->bs, res->channel, &res->operation, wait, &answer, err));
+  if (answer.has_schema) MTR_TRY(adopt_schema(res, &answer, err));
+  res->more = answer.more;
+  return load_page(res, &answer, err);
+}
+
+static enum mortar_status fetch_schema(struct mortar_result *res, const struct mtr_wait *wait,
+                                       struct mtr_answer *answer, struct mortar_error *err)
+{
+  struct mortar_session *session = res->session;
+  struct mtr_channel *own = NULL;
+  struct mtr_answer meta;
+  enum mortar_status st;
+
+  /* The page, if there is one, lives in res->channel: ask over another. */
+  memset(&meta, 0, sizeof meta);
+  MTR_GOTO(mtr_session_take(session, &own, err));
+  MTR_GOTO(session->backend->schema(session->bs, own, &res->operation, wait, &meta, err));
+  MTR_GOTO(adopt_schema(res, &meta, err));
+  answer->page.lz4 = meta.page.lz4;
+  res->reader.page.lz4 = meta.page.lz4;
+done:
+  mtr_session_give(session, own);
+  return st;
+}
+
+static enum mortar_status start(struct mortar_result *res, const struct mtr_wait *wait,
+                                struct mtr_answer *answer, struct mortar_error *err)
+{
+  if (answer->has_schema)
+    MTR_TRY(adopt_schema(res, answer, err));
+  else if (!answer->more && !answer->has_page) {
+    answer->schema = mtr_span_of(NULL, 0);
+    MTR_TRY(adopt_schema(res, answer, err));
+  } else if (answer->closed) {
+    return mtr_fail(err, MORTAR_PROTOCOL, "the reply holds rows but no schema");
+  } else {
+    MTR_TRY(fetch_schema(res, wait, answer, err));
+  }
+  res->reader.page.lz4 = answer->page.lz4;
+  if (answer->has_page)
+    MTR_TRY(load_page(res, answer, err));
+  else
+    give_channel(res);
+  return MORTAR_OK;
+}
+
+static struct mortar_result *result_alloc(struct mortar_session *session,
+                                          const struct mtr_answer *answer)
+{
+  struct mortar_result *res = mtr_calloc(&session->alloc, 1, sizeof *res);
+
+  if (!res) return NULL;
+  res->alloc = session->alloc;
+  res->session = mtr_session_ref(session);
+  res->operation = answer->operation;
+  res->rows_affected = answer->rows_affected;
+  res->closed = answer->closed;
+  res->more = answer->more && !answer->closed;
+  mtr_page_reader_init(&res->reader, &res->alloc);
+  return res;
+}
+
+enum mortar_status mtr_result_new(struct mortar_session *session, struct mtr_channel *channel,
+                                  const struct mtr_wait *wait, struct mtr_answer *answer,
+                                  struct mortar_result **out, struct mortar_error *err)
+{
+  struct mortar_result *res = result_alloc(session, answer);
+  enum mortar_status st;
+
+  *out = NULL;
+  if (!res) {
+    mtr_session_give(session, channel);
+    if (!answer->closed)
+      mtr_session_drop_operation(session, &answer->operation, false, CLOSE_GRACE_MS);
+    return mtr_fail_nomem(err, "result");
+  }
+  res->channel = channel;
+  st = start(res, wait, answer, &res->failure);
+  if (st != MORTAR_OK) {
+    st = fail_for_good(res, st, err);
+    mortar_result_free(res);
+    return st;
+  }
+  /* All rows are here: the server need not be asked again, the session may go. */
+  if (res->closed && !res->channel) let_go(res);
+  *out = res;
+  return MORTAR_OK;
+}
+
+void mortar_result_free(struct mortar_result *res)
+{
+  struct mortar_alloc alloc;
+
+  if (!res) return;
+  let_go(res);
+  mtr_page_reader_fini(&res->reader);
+  mtr_shape_unref(res->shape);
+  alloc = res->alloc;
+  mtr_free(&alloc, res, sizeof *res);
+}
+
+static enum mortar_status next_batch(struct mortar_result *res, const struct mtr_wait *wait,
+                                     struct ArrowArray *out, struct mortar_error *err)
+{
+  for (;;) {
+    MTR_TRY(mtr_page_reader_next(&res->reader, &res->shape->schema, out, err));
+    if (out->release) return MORTAR_OK;
+    if (mtr_page_reader_wants_decode(&res->reader))
+      MTR_TRY(decode_window(res, err));
+    else if (res->more)
+      MTR_TRY(fetch_page(res, wait, err));
+    else
+      return MORTAR_OK;
+  }
+}
+
+enum mortar_status mortar_result_next(struct mortar_result *res, const struct mortar_call *call,
+                                      struct ArrowArray *out, struct mortar_error *err)
+{
+  struct mtr_wait wait;
+  enum mortar_status st;
+
+  if (!out) return mtr_fail(err, MORTAR_INVALID, "out must not be NULL");
+  memset(out, 0, sizeof *out);
+  if (!res) return mtr_fail(err, MORTAR_INVALID, "result must not be NULL");
+  if (res->failed) {
+    if (err) *err = res->failure;
+    return res->failure.status;
+  }
+  wait = mtr_session_wait(res->session, call);
+  st = next_batch(res, &wait, out, &res->failure);
+  if (st != MORTAR_OK) {
+    if (out->release) out->release(out);
+    memset(out, 0, sizeof *out);
+    return fail_for_good(res, st, err);
+  }
+  /* At the end, and as soon as no page is left to ask for. */
+  if (!out->release || (!res->more && !res->channel)) let_go(res);
+  return MORTAR_OK;
+}
+
+const char *mortar_result_query_id(const struct mortar_result *result)
+{
+  /* Written when first asked for: most programs never do. The cast is to our own object. */
+  struct mortar_result *res = (struct mortar_result *)(uintptr_t)result;
+
+  if (!res) return "";
+  if (!res->query_id[0])
+    mtr_uuid_text(mtr_span_of(res->operation.guid, res->operation.guid_size), res->query_id);
+  return res->query_id;
+}
+
+int64_t mortar_result_rows_affected(const struct mortar_result *res)
+{
+  return res ? res->rows_affected : -1;
+}
+
+int64_t mortar_result_column_count(const struct mortar_result *res)
+{
+  return res ? res->shape->schema.root.child_count : 0;
+}
+
+static bool has_column(const struct mortar_result *res, int64_t i)
+{
+  return res && i >= 0 && i < res->shape->schema.root.child_count;
+}
+
+const char *mortar_result_column_name(const struct mortar_result *res, int64_t i)
+{
+  return has_column(res, i) ? res->shape->schema.root.children[i].name : NULL;
+}
+
+const char *mortar_result_column_type(const struct mortar_result *res, int64_t i)
+{
+  return has_column(res, i) ? res->shape->type_names[i] : NULL;
+}
+
+bool mortar_result_is_local(const struct mortar_result *res) { return !res || !res->session; }
+
+uint64_t mortar_result_shape(const struct mortar_result *res) { return res ? res->shape->id : 0; }
+
+enum mortar_status mortar_result_schema(const struct mortar_result *res, struct ArrowSchema *out,
+                                        struct mortar_error *err)
+{
+  if (!out) return mtr_fail(err, MORTAR_INVALID, "out must not be NULL");
+  memset(out, 0, sizeof *out);
+  if (!res) return mtr_fail(err, MORTAR_INVALID, "result must not be NULL");
+  return mtr_arrow_schema_export(&res->shape->schema, &res->alloc, out, err);
+}

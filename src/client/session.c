@@ -1,0 +1,263 @@
+#include "client/session.h"
+
+#include <stdatomic.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "net/process.h"
+
+enum {
+  IDLE_CHANNELS_MAX = 64, /* more than that at once is a burst; what comes back then is freed */
+  FREE_GRACE_MS = 2000    /* how long mortar_session_free may wait for CloseSession */
+};
+
+struct mtr_wait mtr_session_wait(const struct mortar_session *session,
+                                 const struct mortar_call *call)
+{
+  struct mtr_wait wait = {MTR_NEVER, NULL};
+
+  (void)session;
+  if (!call) return wait;
+  wait.wake = call->wake;
+  if (call->timeout_ms >= 0) wait.deadline = mtr_deadline_after(mtr_clock_now(), call->timeout_ms);
+  return wait;
+}
+
+static enum mortar_status make_endpoint(struct mortar_session *session, struct mortar_error *err)
+{
+  const struct mtr_options *options = &session->options;
+  struct mtr_endpoint_options eo;
+
+  if (!options->host || !*options->host)
+    return mtr_fail(err, MORTAR_INVALID,
+                    "no host is set: use mortar_config_set_uri, or set 'host'");
+  memset(&eo, 0, sizeof eo);
+  eo.host = options->host;
+  eo.port = mtr_options_port(options);
+  eo.tls = options->tls;
+  eo.verify_peer = options->tls_verify;
+  eo.verify_host = options->tls_verify && options->tls_verify_host;
+  eo.ca_file = options->tls_ca_file;
+  eo.proxy = options->proxy;
+  eo.connect_timeout_ms = options->connect_timeout_ms;
+  eo.idle_ms = options->idle_ms;
+  eo.max_reply = (size_t)options->max_reply_bytes;
+  return mtr_endpoint_new(&eo, &session->alloc, &session->endpoint, err);
+}
+
+static enum mortar_status session_new(const struct mortar_config *config,
+                                      struct mortar_session **out, struct mortar_error *err)
+{
+  struct mortar_session *session = mtr_calloc(&config->alloc, 1, sizeof *session);
+  enum mortar_status st;
+
+  *out = NULL;
+  if (!session) return mtr_fail_nomem(err, "session");
+  session->alloc = config->alloc;
+  atomic_init(&session->count, 1);
+  atomic_init(&session->closed, false);
+  atomic_init(&session->statements, 0);
+  session->generation = mtr_process_generation();
+  (void)pthread_mutex_init(&session->lock, NULL);
+  mtr_shape_cache_init(&session->shapes);
+  session->backend = &mtr_backend_thrift;
+  mtr_options_init(&session->options, &session->alloc);
+  st = mtr_options_copy(&session->options, &config->options, err);
+  session->options.alloc = &session->alloc;
+  if (st == MORTAR_OK) st = make_endpoint(session, err);
+  if (st == MORTAR_OK)
+    *out = session;
+  else
+    mtr_session_unref(session);
+  return st;
+}
+
+struct mortar_session *mtr_session_ref(struct mortar_session *session)
+{
+  atomic_fetch_add_explicit(&session->count, 1, memory_order_relaxed);
+  return session;
+}
+
+void mtr_session_unref(struct mortar_session *session)
+{
+  struct mortar_alloc alloc;
+
+  if (!session || atomic_fetch_sub_explicit(&session->count, 1, memory_order_acq_rel) != 1) return;
+  while (session->idle) {
+    struct mtr_channel *channel = session->idle;
+    session->idle = channel->next;
+    mtr_channel_free(channel);
+  }
+  if (session->bs) session->backend->free(session->bs);
+  mtr_endpoint_unref(session->endpoint);
+  mtr_shape_cache_fini(&session->shapes);
+  (void)pthread_mutex_destroy(&session->lock);
+  alloc = session->alloc;
+  mtr_options_fini(&session->options);
+  mtr_free(&alloc, session, sizeof *session);
+}
+
+enum mortar_status mtr_session_take(struct mortar_session *session, struct mtr_channel **out,
+                                    struct mortar_error *err)
+{
+  (void)pthread_mutex_lock(&session->lock);
+  *out = session->idle;
+  if (*out) {
+    session->idle = (*out)->next;
+    session->idle_count--;
+  }
+  (void)pthread_mutex_unlock(&session->lock);
+  if (*out) return MORTAR_OK;
+  return mtr_channel_new(session->endpoint, &session->alloc, out, err);
+}
+
+/* Adds what the channel did since it was last here. Under the lock. */
+static void count_exchanges(struct mortar_session *session, struct mtr_channel *channel)
+{
+  struct mtr_lease_stats *sum = &session->exchanges, *had = &channel->counted, now;
+
+  mtr_lease_stats(channel->lease, &now);
+  sum->connects += now.connects - had->connects;
+  sum->exchanges += now.exchanges - had->exchanges;
+  sum->writes += now.writes - had->writes;
+  sum->waits += now.waits - had->waits;
+  sum->reads += now.reads - had->reads;
+  sum->stale += now.stale - had->stale;
+  *had = now;
+}
+
+void mtr_session_give(struct mortar_session *session, struct mtr_channel *channel)
+{
+  bool keep;
+
+  if (!channel) return;
+  mtr_lease_trim(channel->lease);
+  (void)pthread_mutex_lock(&session->lock);
+  count_exchanges(session, channel);
+  keep = session->idle_count < IDLE_CHANNELS_MAX;
+  if (keep) {
+    channel->next = session->idle;
+    session->idle = channel;
+    session->idle_count++;
+  }
+  (void)pthread_mutex_unlock(&session->lock);
+  if (!keep) mtr_channel_free(channel);
+}
+
+enum mortar_status mtr_session_failed(const struct mortar_session *session,
+                                      const struct mtr_handle *op, enum mortar_status st,
+                                      struct mortar_error *err)
+{
+  if (!err || st == MORTAR_OK) return st;
+  memcpy(err->session_id, session->id, sizeof err->session_id);
+  if (op && op->guid_size) mtr_uuid_text(mtr_span_of(op->guid, op->guid_size), err->query_id);
+  return st;
+}
+
+static bool other_process(const struct mortar_session *session)
+{
+  return session->generation != mtr_process_generation();
+}
+
+enum mortar_status mtr_session_usable(const struct mortar_session *session,
+                                      struct mortar_error *err)
+{
+  if (other_process(session))
+    return mtr_fail(err, MORTAR_STATE,
+                    "the session belongs to the parent process: open one in this process");
+  if (atomic_load(&session->closed)) return mtr_fail(err, MORTAR_STATE, "the session is closed");
+  return MORTAR_OK;
+}
+
+void mortar_session_get_stats(const struct mortar_session *session, struct mortar_session_stats *out)
+{
+  struct mortar_session *s = (struct mortar_session *)(uintptr_t)session; /* for its locks */
+
+  memset(out, 0, sizeof *out);
+  if (!s) return;
+  out->statements = atomic_load(&s->statements);
+  (void)pthread_mutex_lock(&s->lock);
+  out->exchanges = s->exchanges.exchanges;
+  out->connects = s->exchanges.connects;
+  out->stale_connections = s->exchanges.stale;
+  out->writes = s->exchanges.writes;
+  out->waits = s->exchanges.waits;
+  out->reads = s->exchanges.reads;
+  (void)pthread_mutex_unlock(&s->lock);
+  (void)pthread_mutex_lock(&s->shapes.lock);
+  out->schemas_derived = s->shapes.misses;
+  (void)pthread_mutex_unlock(&s->shapes.lock);
+}
+
+enum mortar_status mortar_session_open(const struct mortar_config *config,
+                                       const struct mortar_call *call, struct mortar_session **out,
+                                       struct mortar_error *err)
+{
+  struct mortar_session *session = NULL;
+  struct mtr_channel *channel = NULL;
+  const struct mtr_handle *handle;
+  enum mortar_status st;
+  struct mtr_wait wait;
+
+  *out = NULL;
+  if (!config) return mtr_fail(err, MORTAR_INVALID, "config must not be NULL");
+  MTR_GOTO(session_new(config, &session, err));
+  wait = mtr_session_wait(session, call);
+  MTR_GOTO(mtr_session_take(session, &channel, err));
+  MTR_GOTO(session->backend->open(config, &session->alloc, channel, &wait, &session->bs, err));
+  handle = session->backend->handle(session->bs);
+  mtr_uuid_text(mtr_span_of(handle->guid, handle->guid_size), session->id);
+  mtr_session_give(session, channel);
+  channel = NULL;
+  *out = session;
+  session = NULL;
+done:
+  mtr_channel_free(channel);
+  mtr_session_unref(session);
+  return st;
+}
+
+const char *mortar_session_id(const struct mortar_session *session)
+{
+  return session ? session->id : "";
+}
+
+enum mortar_status mortar_session_close(struct mortar_session *session,
+                                        const struct mortar_call *call, struct mortar_error *err)
+{
+  struct mtr_channel *channel = NULL;
+  enum mortar_status st;
+  struct mtr_wait wait;
+
+  if (!session) return mtr_fail(err, MORTAR_INVALID, "session must not be NULL");
+  if (atomic_exchange(&session->closed, true) || other_process(session)) return MORTAR_OK;
+  wait = mtr_session_wait(session, call);
+  MTR_GOTO(mtr_session_take(session, &channel, err));
+  MTR_GOTO(session->backend->close(session->bs, channel, &wait, err));
+done:
+  mtr_session_give(session, channel);
+  return mtr_session_failed(session, NULL, st, err);
+}
+
+void mortar_session_free(struct mortar_session *session)
+{
+  const struct mortar_call grace = {.timeout_ms = FREE_GRACE_MS};
+
+  if (!session) return;
+  (void)mortar_session_close(session, &grace, NULL);
+  mtr_session_unref(session);
+}
+
+void mtr_session_drop_operation(struct mortar_session *session, const struct mtr_handle *op,
+                                bool cancel, int64_t grace_ms)
+{
+  struct mtr_wait wait = {mtr_deadline_after(mtr_clock_now(), grace_ms), NULL};
+  struct mtr_channel *channel = NULL;
+
+  if (!op->guid_size || mtr_session_usable(session, NULL) != MORTAR_OK) return;
+  if (mtr_session_take(session, &channel, NULL) != MORTAR_OK) return;
+  if (cancel) (void)!session->backend->cancel(session->bs, channel, op, &wait, NULL);
+  (void)!session->backend->close_operation(session->bs, channel, op, &wait, NULL);
+  mtr_session_give(session, channel);
+}

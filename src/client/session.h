@@ -1,0 +1,57 @@
+/* The inside of mortar_session: counted, so that open results keep what they need of a session
+ * whose handle was freed. One lock guards the list of idle channels; it is never held across a
+ * wait. */
+#ifndef MTR_CLIENT_SESSION_H
+#define MTR_CLIENT_SESSION_H
+
+#include <pthread.h>
+
+#include "client/backend.h"
+#include "client/shape.h"
+
+struct mortar_session {
+  struct mortar_alloc alloc;
+  _Atomic int64_t count; /* the handle and every statement and unfinished result */
+  _Atomic bool closed;
+  struct mtr_options options;
+  struct mtr_endpoint *endpoint;
+  const struct mtr_backend *backend;
+  struct mtr_backend_session *bs;
+  char id[37];
+  struct mtr_shape_cache shapes;
+  pthread_mutex_t lock;
+  struct mtr_channel *idle;
+  size_t idle_count;
+  uint64_t generation;        /* of the process that opened it: a child of a fork keeps off */
+  _Atomic uint64_t statements;
+  struct mtr_lease_stats exchanges; /* summed up when channels come back; under the lock */
+};
+
+/* OK when the session is open and this process is the one that opened it. */
+MORTAR_MUST_USE enum mortar_status mtr_session_usable(const struct mortar_session *session,
+                                                      struct mortar_error *err);
+
+struct mortar_session *mtr_session_ref(struct mortar_session *session);
+void mtr_session_unref(struct mortar_session *session); /* NULL is fine; sends nothing */
+
+/* A channel for one call, idle or new; give it back when the reply is no longer needed. */
+MORTAR_MUST_USE enum mortar_status mtr_session_take(struct mortar_session *session,
+                                                    struct mtr_channel **out,
+                                                    struct mortar_error *err);
+void mtr_session_give(struct mortar_session *session, struct mtr_channel *channel);
+
+/* Until when a call may wait, by what the caller said. */
+struct mtr_wait mtr_session_wait(const struct mortar_session *session,
+                                 const struct mortar_call *call);
+
+/* Puts the ids into an error that a call of this session made. op may be NULL. Returns st. */
+enum mortar_status mtr_session_failed(const struct mortar_session *session,
+                                      const struct mtr_handle *op, enum mortar_status st,
+                                      struct mortar_error *err);
+
+/* Sends CloseOperation, and CancelOperation before it when cancel is set, within grace_ms: for
+ * cleaning up, so failures are not reported. */
+void mtr_session_drop_operation(struct mortar_session *session, const struct mtr_handle *op,
+                                bool cancel, int64_t grace_ms);
+
+#endif

@@ -1,0 +1,207 @@
+/* mortar_statement: a text, and the run of it. One thread executes; cancel may come from any. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "client/pause.h"
+#include "client/result.h"
+
+enum {
+  SQL_MAX = 64 << 20, /* servers refuse longer requests (100 MiB with its overhead) */
+  POLL_FIRST_MS = 10, /* after the first poll, which is sent at once */
+  POLL_LAST_MS = 500,
+  DROP_GRACE_MS = 200,    /* for cancelling what the caller gave up */
+  CANCEL_GRACE_MS = 10000 /* for mortar_statement_cancel itself */
+};
+
+struct mortar_statement {
+  struct mortar_session *session; /* counted */
+  struct mtr_buf sql;
+  int64_t timeout_seconds;
+  pthread_mutex_t lock; /* guards the four below; never held across a wait */
+  bool running, cancel_asked;
+  struct mtr_handle operation; /* of the run, once the server named it */
+};
+
+enum mortar_status mortar_statement_new(struct mortar_session *session,
+                                        struct mortar_statement **out, struct mortar_error *err)
+{
+  struct mortar_statement *stmt;
+
+  *out = NULL;
+  if (!session) return mtr_fail(err, MORTAR_INVALID, "session must not be NULL");
+  stmt = mtr_calloc(&session->alloc, 1, sizeof *stmt);
+  if (!stmt) return mtr_fail_nomem(err, "statement");
+  stmt->session = mtr_session_ref(session);
+  (void)pthread_mutex_init(&stmt->lock, NULL);
+  mtr_buf_init(&stmt->sql, &session->alloc, "SQL text", SQL_MAX);
+  *out = stmt;
+  return MORTAR_OK;
+}
+
+void mortar_statement_free(struct mortar_statement *stmt)
+{
+  struct mortar_session *session;
+
+  if (!stmt) return;
+  session = stmt->session;
+  mtr_buf_fini(&stmt->sql);
+  (void)pthread_mutex_destroy(&stmt->lock);
+  mtr_free(&session->alloc, stmt, sizeof *stmt);
+  mtr_session_unref(session);
+}
+
+enum mortar_status mortar_statement_set_sql(struct mortar_statement *stmt, const char *sql,
+                                            size_t size, struct mortar_error *err)
+{
+  if (!stmt || (!sql && size))
+    return mtr_fail(err, MORTAR_INVALID, "stmt and sql must not be NULL");
+  mtr_buf_reset(&stmt->sql);
+  return mtr_buf_append(&stmt->sql, sql, size, err);
+}
+
+enum mortar_status mortar_statement_set_timeout(struct mortar_statement *stmt, int64_t seconds,
+                                                struct mortar_error *err)
+{
+  if (!stmt || seconds < 0)
+    return mtr_fail(err, MORTAR_INVALID, "the timeout is a number of seconds, or 0");
+  stmt->timeout_seconds = seconds;
+  return MORTAR_OK;
+}
+
+static void begin_run(struct mortar_statement *stmt)
+{
+  (void)pthread_mutex_lock(&stmt->lock);
+  stmt->running = true;
+  stmt->cancel_asked = false;
+  memset(&stmt->operation, 0, sizeof stmt->operation);
+  (void)pthread_mutex_unlock(&stmt->lock);
+}
+
+/* Makes the operation known to cancel; true when cancel was asked for before it was. */
+static bool name_operation(struct mortar_statement *stmt, const struct mtr_handle *op)
+{
+  bool asked;
+
+  (void)pthread_mutex_lock(&stmt->lock);
+  stmt->operation = *op;
+  asked = stmt->cancel_asked;
+  (void)pthread_mutex_unlock(&stmt->lock);
+  return asked;
+}
+
+static void end_run(struct mortar_statement *stmt)
+{
+  (void)pthread_mutex_lock(&stmt->lock);
+  stmt->running = false;
+  (void)pthread_mutex_unlock(&stmt->lock);
+}
+
+static enum mortar_status cancel_operation(struct mortar_session *session,
+                                           const struct mtr_handle *op, int64_t grace_ms,
+                                           struct mortar_error *err)
+{
+  struct mtr_wait wait = {mtr_deadline_after(mtr_clock_now(), grace_ms), NULL};
+  struct mtr_channel *channel = NULL;
+  enum mortar_status st;
+
+  MTR_GOTO(mtr_session_take(session, &channel, err));
+  MTR_GOTO(session->backend->cancel(session->bs, channel, op, &wait, err));
+done:
+  mtr_session_give(session, channel);
+  return mtr_session_failed(session, op, st, err);
+}
+
+/* Asks until the statement has ended. Servers hold the question open, so the pauses can grow. */
+static enum mortar_status wait_for_end(struct mortar_session *session, struct mtr_channel *channel,
+                                       const struct mtr_wait *wait, struct mtr_answer *answer,
+                                       struct mortar_error *err)
+{
+  int64_t pause = 0;
+
+  while (answer->live) {
+    if (pause) MTR_TRY(mtr_pause(wait, pause, "waiting for the statement", err));
+    pause = pause ? pause * 2 : POLL_FIRST_MS;
+    if (pause > POLL_LAST_MS) pause = POLL_LAST_MS;
+    MTR_TRY(session->backend->poll(session->bs, channel, &answer->operation, wait, answer, err));
+  }
+  return MORTAR_OK;
+}
+
+static enum mortar_status run_statement(struct mortar_statement *stmt, struct mtr_channel *channel,
+                                        const struct mtr_wait *wait, struct mtr_answer *answer,
+                                        struct mortar_error *err)
+{
+  struct mortar_session *session = stmt->session;
+  struct mtr_run run = {mtr_buf_span(&stmt->sql), stmt->timeout_seconds};
+
+  MTR_TRY(session->backend->execute(session->bs, channel, &run, wait, answer, err));
+  if (name_operation(stmt, &answer->operation) && answer->live)
+    MTR_TRY(cancel_operation(session, &answer->operation, CANCEL_GRACE_MS, err));
+  return wait_for_end(session, channel, wait, answer, err);
+}
+
+enum mortar_status mortar_statement_execute(struct mortar_statement *stmt,
+                                            const struct mortar_call *call,
+                                            struct mortar_result **out, struct mortar_error *err)
+{
+  struct mortar_session *session;
+  struct mtr_channel *channel = NULL;
+  struct mtr_answer answer;
+  enum mortar_status st;
+  struct mtr_wait wait;
+
+  *out = NULL;
+  if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
+  session = stmt->session;
+  MTR_TRY(mtr_session_usable(session, err));
+  atomic_fetch_add_explicit(&session->statements, 1, memory_order_relaxed);
+  memset(&answer, 0, sizeof answer);
+  wait = mtr_session_wait(session, call);
+  MTR_TRY(mtr_session_take(session, &channel, err));
+  begin_run(stmt);
+  st = run_statement(stmt, channel, &wait, &answer, err);
+  if (st == MORTAR_OK) {
+    st = mtr_result_new(session, channel, &wait, &answer, out, err);
+  } else {
+    (void)mtr_session_failed(session, &answer.operation, st, err);
+    mtr_session_give(session, channel);
+    if (!answer.closed)
+      mtr_session_drop_operation(session, &answer.operation, answer.live, DROP_GRACE_MS);
+  }
+  end_run(stmt);
+  return st;
+}
+
+enum mortar_status mortar_statement_cancel(struct mortar_statement *stmt, struct mortar_error *err)
+{
+  struct mtr_handle op;
+  bool running;
+
+  if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
+  (void)pthread_mutex_lock(&stmt->lock);
+  running = stmt->running;
+  stmt->cancel_asked = true;
+  op = stmt->operation;
+  (void)pthread_mutex_unlock(&stmt->lock);
+  if (!running || !op.guid_size) return MORTAR_OK;
+  return cancel_operation(stmt->session, &op, CANCEL_GRACE_MS, err);
+}
+
+enum mortar_status mortar_query(struct mortar_session *session, const char *sql,
+                                const struct mortar_call *call, struct mortar_result **out,
+                                struct mortar_error *err)
+{
+  struct mortar_statement *stmt = NULL;
+  enum mortar_status st;
+
+  *out = NULL;
+  if (!sql) return mtr_fail(err, MORTAR_INVALID, "sql must not be NULL");
+  MTR_TRY(mortar_statement_new(session, &stmt, err));
+  MTR_GOTO(mortar_statement_set_sql(stmt, sql, strlen(sql), err));
+  MTR_GOTO(mortar_statement_execute(stmt, call, out, err));
+done:
+  mortar_statement_free(stmt);
+  return st;
+}

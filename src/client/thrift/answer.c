@@ -1,0 +1,130 @@
+#include "client/thrift/answer.h"
+
+#include "base/error.h"
+#include "client/thrift/call.h"
+
+enum mortar_status mtr_thrift_take_handle(const struct mtr_THandleIdentifier *id,
+                                          struct mtr_handle *out, struct mortar_error *err)
+{
+  memset(out, 0, sizeof *out);
+  if (!id || id->guid.size == 0)
+    return mtr_fail(err, MORTAR_PROTOCOL, "the server's reply names no handle");
+  if (id->guid.size > MTR_HANDLE_PART_MAX || id->secret.size > MTR_HANDLE_PART_MAX)
+    return mtr_fail(err, MORTAR_LIMIT, "the server's handle of %zu and %zu bytes is too long",
+                    id->guid.size, id->secret.size);
+  memcpy(out->guid, id->guid.data, id->guid.size);
+  if (id->secret.size) memcpy(out->secret, id->secret.data, id->secret.size);
+  out->guid_size = (uint8_t)id->guid.size;
+  out->secret_size = (uint8_t)id->secret.size;
+  return MORTAR_OK;
+}
+
+enum mortar_status mtr_thrift_take_state(const struct mtr_TGetOperationStatusResp *state,
+                                         struct mtr_answer *out, struct mortar_error *err)
+{
+  bool known = MTR_HAS(state, TGetOperationStatusResp, operation_state);
+
+  MTR_TRY(mtr_thrift_check(state->status, err));
+  if (MTR_HAS(state, TGetOperationStatusResp, num_modified_rows))
+    out->rows_affected = state->num_modified_rows;
+  out->live = !known || state->operation_state == MTR_OPERATION_INITIALIZED ||
+              state->operation_state == MTR_OPERATION_PENDING ||
+              state->operation_state == MTR_OPERATION_RUNNING;
+  if (out->live || state->operation_state == MTR_OPERATION_FINISHED) return MORTAR_OK;
+  return mtr_thrift_operation_failed(state, err);
+}
+
+enum mortar_status mtr_thrift_take_metadata(const struct mtr_TGetResultSetMetadataResp *meta,
+                                            struct mtr_answer *out, struct mortar_error *err)
+{
+  MTR_TRY(mtr_thrift_check(meta->status, err));
+  if (MTR_HAS(meta, TGetResultSetMetadataResp, arrow_schema)) {
+    out->has_schema = true;
+    out->schema = meta->arrow_schema;
+  } else if (!meta->schema || meta->schema->columns.count == 0) {
+    out->has_schema = true; /* no columns at all */
+    out->schema = mtr_span_of(NULL, 0);
+  } else {
+    return mtr_fail(err, MORTAR_UNSUPPORTED,
+                    "the server sends this result as Thrift columns, not as Arrow");
+  }
+  out->page.lz4 = meta->lz4_compressed;
+  return MORTAR_OK;
+}
+
+static enum mortar_status take_batches(const struct mtr_TRowSet *set, struct mtr_arena *arena,
+                                       struct mtr_page *page, struct mortar_error *err)
+{
+  size_t i, n = set->arrow_batches.count;
+
+  page->first_row = MTR_HAS(set, TRowSet, start_row_offset) ? set->start_row_offset : -1;
+  page->batches = mtr_arena_alloc(arena, n + 1, sizeof *page->batches);
+  if (!page->batches) return mtr_fail_nomem(err, "list of batches");
+  for (i = 0; i < n; i++) {
+    const struct mtr_TSparkArrowBatch *b = &set->arrow_batches.items[i];
+    if (!MTR_HAS(b, TSparkArrowBatch, batch) || b->row_count < 0)
+      return mtr_fail(err, MORTAR_PROTOCOL, "batch %zu of the page has no bytes or no row count",
+                      i);
+    page->batches[i].bytes = b->batch;
+    page->batches[i].rows = b->row_count;
+  }
+  page->batch_count = n;
+  return MORTAR_OK;
+}
+
+enum mortar_status mtr_thrift_take_rows(const struct mtr_TFetchResultsResp *rows,
+                                        bool reliable_more, struct mtr_arena *arena,
+                                        struct mtr_answer *out, struct mortar_error *err)
+{
+  const struct mtr_TRowSet *set = rows->results;
+
+  MTR_TRY(mtr_thrift_check(rows->status, err));
+  if (rows->result_set_metadata)
+    MTR_TRY(mtr_thrift_take_metadata(rows->result_set_metadata, out, err));
+  out->has_page = true;
+  out->page.batch_count = 0;
+  out->page.first_row = -1;
+  if (set && set->result_links.count)
+    return mtr_fail(err, MORTAR_UNSUPPORTED, "the server sends this result as links to files");
+  if (set && (set->columns.count || set->rows.count || set->binary_columns.size))
+    return mtr_fail(err, MORTAR_UNSUPPORTED,
+                    "the server sends this result as Thrift columns, not as Arrow");
+  if (set) MTR_TRY(take_batches(set, arena, &out->page, err));
+  out->more = reliable_more ? rows->has_more_rows : out->page.batch_count > 0;
+  return MORTAR_OK;
+}
+
+static enum mortar_status take_direct(const struct mtr_TSparkDirectResults *direct,
+                                      bool reliable_more, struct mtr_arena *arena,
+                                      struct mtr_answer *out, struct mortar_error *err)
+{
+  /* A failed statement's operation may be closed by the server as well: look at that first. */
+  out->closed = direct->close_operation != NULL;
+  if (direct->operation_status) MTR_TRY(mtr_thrift_take_state(direct->operation_status, out, err));
+  if (direct->result_set_metadata)
+    MTR_TRY(mtr_thrift_take_metadata(direct->result_set_metadata, out, err));
+  if (direct->result_set)
+    MTR_TRY(mtr_thrift_take_rows(direct->result_set, reliable_more, arena, out, err));
+  if (direct->close_operation &&
+      mtr_thrift_check(direct->close_operation->status, NULL) != MORTAR_OK)
+    out->closed = false;
+  return MORTAR_OK;
+}
+
+enum mortar_status mtr_thrift_take_execute(const struct mtr_TExecuteStatementResp *resp,
+                                           bool reliable_more, struct mtr_arena *arena,
+                                           struct mtr_answer *out, struct mortar_error *err)
+{
+  out->live = true;
+  out->more = true;
+  out->rows_affected = -1;
+  if (!resp->operation_handle)
+    return mtr_fail(err, MORTAR_PROTOCOL, "the reply names no operation");
+  MTR_TRY(mtr_thrift_take_handle(resp->operation_handle->operation_id, &out->operation, err));
+  /* A statement without a result set has nothing to fetch, ever. */
+  if (MTR_HAS(resp->operation_handle, TOperationHandle, has_result_set) &&
+      !resp->operation_handle->has_result_set)
+    out->more = false;
+  if (!resp->direct_results) return MORTAR_OK;
+  return take_direct(resp->direct_results, reliable_more, arena, out, err);
+}

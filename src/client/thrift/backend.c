@@ -1,0 +1,417 @@
+/* The Thrift backend: TCLIService as Databricks speaks it, over HTTP. */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "client/thrift/answer.h"
+#include "client/thrift/call.h"
+#include "codec/base64.h"
+
+#define METHOD(name)                                                                               \
+  {                                                                                                \
+#name, &mtr_T##name##Req_info, &mtr_T##name##Resp_info                                         \
+  }
+static const struct mtr_thrift_method open_session = METHOD(OpenSession);
+static const struct mtr_thrift_method close_session = METHOD(CloseSession);
+static const struct mtr_thrift_method execute_statement = METHOD(ExecuteStatement);
+static const struct mtr_thrift_method get_operation_status = METHOD(GetOperationStatus);
+static const struct mtr_thrift_method get_result_set_metadata = METHOD(GetResultSetMetadata);
+static const struct mtr_thrift_method fetch_results = METHOD(FetchResults);
+static const struct mtr_thrift_method cancel_operation = METHOD(CancelOperation);
+static const struct mtr_thrift_method close_operation = METHOD(CloseOperation);
+#undef METHOD
+
+/* Bounds of what the session writes ahead: a token can be several KB, settings are few. */
+enum { HEADERS_MAX = 256 << 10, SETTINGS_BYTES_MAX = 16 << 20 };
+
+struct mtr_backend_session {
+  const struct mortar_alloc *alloc;
+  struct mtr_thrift_peer peer;
+  char *path, *endpoint;
+  struct mtr_buf headers;
+  struct mtr_handle handle;
+  int32_t version; /* that the server answered */
+  int64_t page_rows, page_bytes;
+};
+
+/* ---- What every call carries ---- */
+
+static enum mortar_status append_basic(struct mtr_buf *out, const struct mtr_options *options,
+                                       struct mortar_error *err)
+{
+  struct mtr_buf pair;
+  enum mortar_status st;
+
+  mtr_buf_init(&pair, options->alloc, "user and password", HEADERS_MAX);
+  MTR_GOTO(mtr_buf_printf(&pair, err, "%s:%s", options->username,
+                          options->password ? options->password : ""));
+  MTR_GOTO(mtr_buf_append(out, "Authorization: Basic ", 21, err));
+  MTR_GOTO(mtr_base64_encode(mtr_buf_span(&pair), out, err));
+  MTR_GOTO(mtr_buf_append(out, "\r\n", 2, err));
+done:
+  if (pair.data) memset(pair.data, 0, pair.size);
+  mtr_buf_fini(&pair);
+  return st;
+}
+
+/* A line break inside a value would start another header. */
+static enum mortar_status check_header_value(const char *name, const char *value,
+                                             struct mortar_error *err)
+{
+  const char *p;
+
+  for (p = value ? value : ""; *p; p++)
+    if ((unsigned char)*p < 0x20 || *p == 0x7f)
+      return mtr_fail(err, MORTAR_INVALID, "option '%s' holds a control character", name);
+  return MORTAR_OK;
+}
+
+static enum mortar_status write_headers(struct mtr_buf *out, const struct mtr_options *options,
+                                        struct mortar_error *err)
+{
+  MTR_TRY(check_header_value("access_token", options->access_token, err));
+  MTR_TRY(check_header_value("user_agent", options->user_agent, err));
+  MTR_TRY(mtr_buf_printf(out, err,
+                         "Content-Type: application/x-thrift\r\n"
+                         "Accept: application/x-thrift\r\n"
+                         "User-Agent: Mortar/%s%s%s%s\r\n",
+                         MORTAR_VERSION, options->user_agent ? " (" : "",
+                         options->user_agent ? options->user_agent : "",
+                         options->user_agent ? ")" : ""));
+  if (options->access_token)
+    MTR_TRY(mtr_buf_printf(out, err, "Authorization: Bearer %s\r\n", options->access_token));
+  else if (options->username)
+    MTR_TRY(append_basic(out, options, err));
+  return mtr_buf_append(out, "", 1, err); /* ended with NUL for mtr_request */
+}
+
+/* The path as it goes into the request line: with its slash, without anything that ends the line.
+ */
+static enum mortar_status make_path(struct mtr_backend_session *bs, const char *path,
+                                    struct mortar_error *err)
+{
+  struct mtr_buf text;
+  enum mortar_status st;
+  const char *p;
+
+  if (!path) path = "/";
+  mtr_buf_init(&text, bs->alloc, "http_path", HEADERS_MAX);
+  for (p = path; *p; p++)
+    if ((unsigned char)*p <= 0x20 || *p == 0x7f)
+      return mtr_fail(err, MORTAR_INVALID, "option 'http_path' holds a blank or control character");
+  MTR_GOTO(mtr_buf_printf(&text, err, "%s%s", *path == '/' ? "" : "/", path));
+  bs->path = mtr_strndup(bs->alloc, (const char *)text.data, text.size);
+  if (!bs->path) st = mtr_fail_nomem(err, "http_path");
+done:
+  mtr_buf_fini(&text);
+  return st;
+}
+
+static void backend_free(struct mtr_backend_session *bs)
+{
+  if (!bs) return;
+  if (bs->headers.data) memset(bs->headers.data, 0, bs->headers.size);
+  mtr_buf_fini(&bs->headers);
+  mtr_free_text(bs->alloc, bs->path);
+  mtr_free_text(bs->alloc, bs->endpoint);
+  mtr_free(bs->alloc, bs, sizeof *bs);
+}
+
+static enum mortar_status make_endpoint_text(struct mtr_backend_session *bs,
+                                             const struct mtr_options *options,
+                                             struct mortar_error *err)
+{
+  struct mtr_buf text;
+  enum mortar_status st;
+
+  mtr_buf_init(&text, bs->alloc, "host name", HEADERS_MAX);
+  MTR_GOTO(mtr_buf_printf(&text, err, "%s:%d", options->host, mtr_options_port(options)));
+  bs->endpoint = mtr_strndup(bs->alloc, (const char *)text.data, text.size);
+  if (!bs->endpoint) st = mtr_fail_nomem(err, "host name");
+done:
+  mtr_buf_fini(&text);
+  return st;
+}
+
+static enum mortar_status backend_new(const struct mtr_options *options,
+                                      const struct mortar_alloc *alloc,
+                                      struct mtr_backend_session **out, struct mortar_error *err)
+{
+  struct mtr_backend_session *bs = mtr_calloc(alloc, 1, sizeof *bs);
+  enum mortar_status st;
+
+  *out = NULL;
+  if (!bs) return mtr_fail_nomem(err, "session");
+  bs->alloc = alloc;
+  bs->page_rows = options->page_rows;
+  bs->page_bytes = options->page_bytes;
+  mtr_buf_init(&bs->headers, alloc, "request headers", HEADERS_MAX);
+  MTR_GOTO(write_headers(&bs->headers, options, err));
+  MTR_GOTO(make_path(bs, options->http_path, err));
+  MTR_GOTO(make_endpoint_text(bs, options, err));
+  bs->peer.path = bs->path;
+  bs->peer.headers = (const char *)bs->headers.data;
+  bs->peer.endpoint = bs->endpoint;
+  bs->peer.read_timeout_ms = options->read_timeout_ms;
+  *out = bs;
+  bs = NULL;
+done:
+  backend_free(bs);
+  return st;
+}
+
+/* ---- Handles on the wire ---- */
+
+struct session_ref {
+  struct mtr_THandleIdentifier id;
+  struct mtr_TSessionHandle handle;
+};
+
+static void fill_id(struct mtr_THandleIdentifier *id, const struct mtr_handle *handle)
+{
+  memset(id, 0, sizeof *id);
+  MTR_SET(id, THandleIdentifier, guid, mtr_span_of(handle->guid, handle->guid_size));
+  MTR_SET(id, THandleIdentifier, secret, mtr_span_of(handle->secret, handle->secret_size));
+}
+
+static struct mtr_TSessionHandle *session_handle(struct session_ref *ref,
+                                                 const struct mtr_backend_session *bs)
+{
+  fill_id(&ref->id, &bs->handle);
+  memset(&ref->handle, 0, sizeof ref->handle);
+  MTR_SET(&ref->handle, TSessionHandle, session_id, &ref->id);
+  return &ref->handle;
+}
+
+struct operation_ref {
+  struct mtr_THandleIdentifier id;
+  struct mtr_TOperationHandle handle;
+};
+
+static struct mtr_TOperationHandle *operation_handle(struct operation_ref *ref,
+                                                     const struct mtr_handle *op)
+{
+  fill_id(&ref->id, op);
+  memset(&ref->handle, 0, sizeof ref->handle);
+  MTR_SET(&ref->handle, TOperationHandle, operation_id, &ref->id);
+  MTR_SET(&ref->handle, TOperationHandle, operation_type, 0);
+  MTR_SET(&ref->handle, TOperationHandle, has_result_set, true);
+  return &ref->handle;
+}
+
+/* ---- Session ---- */
+
+/* Without it a Databricks server sends timestamps as text. */
+#define TIMESTAMP_SETTING "spark.thriftserver.arrowBasedRowSet.timestampAsString"
+
+static enum mortar_status write_settings(const struct mortar_config *config, struct mtr_buf *bytes,
+                                         struct mtr_thrift_values *out, struct mortar_error *err)
+{
+  struct mtr_tw wr;
+  size_t i;
+
+  mtr_tw_init(&wr, bytes, err);
+  for (i = 0; i < config->setting_count; i++) {
+    mtr_tw_string(&wr, mtr_span_text(config->settings[i].name));
+    mtr_tw_string(&wr, mtr_span_text(config->settings[i].value));
+  }
+  mtr_tw_string(&wr, mtr_span_text(TIMESTAMP_SETTING));
+  mtr_tw_string(&wr, mtr_span_text("false"));
+  MTR_TRY(mtr_tw_finish(&wr));
+  out->count = (uint32_t)config->setting_count + 1;
+  out->key = out->element = MTR_T_STRING;
+  out->bytes = mtr_buf_span(bytes);
+  return MORTAR_OK;
+}
+
+static enum mortar_status take_open(struct mtr_backend_session *bs,
+                                    const struct mtr_TOpenSessionResp *resp,
+                                    const struct mtr_options *options, struct mortar_error *err)
+{
+  if (!MTR_HAS(resp, TOpenSessionResp, server_protocol_version) || !resp->session_handle)
+    return mtr_fail(err, MORTAR_PROTOCOL, "OpenSession: the reply of %s names no session",
+                    bs->endpoint);
+  bs->version = resp->server_protocol_version;
+  if (options->catalog && bs->version >= MTR_PROTOCOL_SPARK_V1 && !resp->can_use_multiple_catalogs)
+    return mtr_fail(err, MORTAR_UNSUPPORTED,
+                    "OpenSession: %s has no catalogs, so '%s' can't be used", bs->endpoint,
+                    options->catalog);
+  return mtr_thrift_take_handle(resp->session_handle->session_id, &bs->handle, err);
+}
+
+static enum mortar_status backend_open(const struct mortar_config *config,
+                                       const struct mortar_alloc *alloc, struct mtr_channel *ch,
+                                       const struct mtr_wait *wait,
+                                       struct mtr_backend_session **out, struct mortar_error *err)
+{
+  const struct mtr_options *options = &config->options;
+  struct mtr_backend_session *bs = NULL;
+  struct mtr_TOpenSessionReq req = {0};
+  struct mtr_TOpenSessionResp resp;
+  struct mtr_TNamespace names = {0};
+  struct mtr_thrift_values settings = {0};
+  struct mtr_buf bytes;
+  enum mortar_status st;
+
+  *out = NULL;
+  mtr_buf_init(&bytes, alloc, "session settings", SETTINGS_BYTES_MAX);
+  MTR_GOTO(backend_new(options, alloc, &bs, err));
+  MTR_GOTO(write_settings(config, &bytes, &settings, err));
+  MTR_SET(&req, TOpenSessionReq, configuration, settings);
+  MTR_SET(&req, TOpenSessionReq, client_protocol_i64, MTR_PROTOCOL_SPARK_V8);
+  MTR_SET(&req, TOpenSessionReq, can_use_multiple_catalogs, true);
+  if (options->catalog) MTR_SET(&names, TNamespace, catalog_name, mtr_span_text(options->catalog));
+  if (options->schema) MTR_SET(&names, TNamespace, schema_name, mtr_span_text(options->schema));
+  if (names.has) MTR_SET(&req, TOpenSessionReq, initial_namespace, &names);
+  MTR_GOTO(mtr_thrift_call(&bs->peer, ch, &open_session, &req, &resp, wait, err));
+  MTR_GOTO(take_open(bs, &resp, options, err));
+  *out = bs;
+  bs = NULL;
+done:
+  mtr_buf_fini(&bytes);
+  backend_free(bs);
+  return st;
+}
+
+static const struct mtr_handle *backend_handle(const struct mtr_backend_session *bs)
+{
+  return &bs->handle;
+}
+
+static enum mortar_status backend_close(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                        const struct mtr_wait *wait, struct mortar_error *err)
+{
+  struct session_ref ref;
+  struct mtr_TCloseSessionReq req = {0};
+  struct mtr_TCloseSessionResp resp;
+
+  MTR_SET(&req, TCloseSessionReq, session_handle, session_handle(&ref, bs));
+  return mtr_thrift_call(&bs->peer, ch, &close_session, &req, &resp, wait, err);
+}
+
+/* ---- Statement ---- */
+
+static bool reliable_more(const struct mtr_backend_session *bs)
+{
+  return bs->version >= MTR_PROTOCOL_SPARK_V1;
+}
+
+static enum mortar_status backend_execute(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                          const struct mtr_run *run, const struct mtr_wait *wait,
+                                          struct mtr_answer *out, struct mortar_error *err)
+{
+  struct session_ref ref;
+  struct mtr_TSparkGetDirectResults direct = {0};
+  struct mtr_TSparkArrowTypes types = {0};
+  struct mtr_TExecuteStatementReq req = {0};
+  struct mtr_TExecuteStatementResp resp;
+
+  MTR_SET(&direct, TSparkGetDirectResults, max_rows, bs->page_rows);
+  MTR_SET(&direct, TSparkGetDirectResults, max_bytes, bs->page_bytes);
+  MTR_SET(&types, TSparkArrowTypes, timestamp_as_arrow, true);
+  MTR_SET(&types, TSparkArrowTypes, decimal_as_arrow, true);
+  MTR_SET(&types, TSparkArrowTypes, complex_types_as_arrow, true);
+  MTR_SET(&types, TSparkArrowTypes, interval_types_as_arrow, true);
+  MTR_SET(&types, TSparkArrowTypes, null_type_as_arrow, true);
+  MTR_SET(&req, TExecuteStatementReq, session_handle, session_handle(&ref, bs));
+  MTR_SET(&req, TExecuteStatementReq, statement, run->sql);
+  MTR_SET(&req, TExecuteStatementReq, run_async, true);
+  if (run->timeout_seconds)
+    MTR_SET(&req, TExecuteStatementReq, query_timeout, run->timeout_seconds);
+  if (reliable_more(bs)) { /* ids that only Databricks knows */
+    MTR_SET(&req, TExecuteStatementReq, get_direct_results, &direct);
+    MTR_SET(&req, TExecuteStatementReq, can_read_arrow_result, true);
+    MTR_SET(&req, TExecuteStatementReq, can_download_result, false);
+    MTR_SET(&req, TExecuteStatementReq, can_decompress_lz4_result, true);
+    MTR_SET(&req, TExecuteStatementReq, use_arrow_native_types, &types);
+  }
+  memset(out, 0, sizeof *out);
+  out->rows_affected = -1;
+  MTR_TRY(mtr_thrift_call(&bs->peer, ch, &execute_statement, &req, &resp, wait, err));
+  return mtr_thrift_take_execute(&resp, reliable_more(bs), &ch->arena, out, err);
+}
+
+static enum mortar_status backend_poll(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                       const struct mtr_handle *op, const struct mtr_wait *wait,
+                                       struct mtr_answer *out, struct mortar_error *err)
+{
+  struct operation_ref ref;
+  struct mtr_TGetOperationStatusReq req = {0};
+  struct mtr_TGetOperationStatusResp resp;
+
+  MTR_SET(&req, TGetOperationStatusReq, operation_handle, operation_handle(&ref, op));
+  MTR_TRY(mtr_thrift_call(&bs->peer, ch, &get_operation_status, &req, &resp, wait, err));
+  return mtr_thrift_take_state(&resp, out, err);
+}
+
+static enum mortar_status backend_schema(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                         const struct mtr_handle *op, const struct mtr_wait *wait,
+                                         struct mtr_answer *out, struct mortar_error *err)
+{
+  struct operation_ref ref;
+  struct mtr_TGetResultSetMetadataReq req = {0};
+  struct mtr_TGetResultSetMetadataResp resp;
+
+  MTR_SET(&req, TGetResultSetMetadataReq, operation_handle, operation_handle(&ref, op));
+  MTR_TRY(mtr_thrift_call(&bs->peer, ch, &get_result_set_metadata, &req, &resp, wait, err));
+  return mtr_thrift_take_metadata(&resp, out, err);
+}
+
+static enum mortar_status backend_fetch(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                        const struct mtr_handle *op, const struct mtr_wait *wait,
+                                        struct mtr_answer *out, struct mortar_error *err)
+{
+  struct operation_ref ref;
+  struct mtr_TFetchResultsReq req = {0};
+  struct mtr_TFetchResultsResp resp;
+
+  MTR_SET(&req, TFetchResultsReq, operation_handle, operation_handle(&ref, op));
+  MTR_SET(&req, TFetchResultsReq, orientation, 0);
+  MTR_SET(&req, TFetchResultsReq, max_rows, bs->page_rows);
+  if (reliable_more(bs)) {
+    MTR_SET(&req, TFetchResultsReq, max_bytes, bs->page_bytes);
+    MTR_SET(&req, TFetchResultsReq, include_result_set_metadata,
+            bs->version >= MTR_PROTOCOL_SPARK_V5);
+  }
+  MTR_TRY(mtr_thrift_call(&bs->peer, ch, &fetch_results, &req, &resp, wait, err));
+  return mtr_thrift_take_rows(&resp, reliable_more(bs), &ch->arena, out, err);
+}
+
+static enum mortar_status backend_cancel(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                         const struct mtr_handle *op, const struct mtr_wait *wait,
+                                         struct mortar_error *err)
+{
+  struct operation_ref ref;
+  struct mtr_TCancelOperationReq req = {0};
+  struct mtr_TCancelOperationResp resp;
+
+  MTR_SET(&req, TCancelOperationReq, operation_handle, operation_handle(&ref, op));
+  return mtr_thrift_call(&bs->peer, ch, &cancel_operation, &req, &resp, wait, err);
+}
+
+static enum mortar_status backend_close_operation(struct mtr_backend_session *bs,
+                                                  struct mtr_channel *ch,
+                                                  const struct mtr_handle *op,
+                                                  const struct mtr_wait *wait,
+                                                  struct mortar_error *err)
+{
+  struct operation_ref ref;
+  struct mtr_TCloseOperationReq req = {0};
+  struct mtr_TCloseOperationResp resp;
+
+  MTR_SET(&req, TCloseOperationReq, operation_handle, operation_handle(&ref, op));
+  return mtr_thrift_call(&bs->peer, ch, &close_operation, &req, &resp, wait, err);
+}
+
+const struct mtr_backend mtr_backend_thrift = {
+    "thrift",
+    backend_open,
+    backend_free,
+    backend_handle,
+    backend_close,
+    backend_execute,
+    backend_poll,
+    backend_schema,
+    backend_fetch,
+    backend_cancel,
+    backend_close_operation,
+};

@@ -1,0 +1,89 @@
+/* What a server says of a failure, as a mortar_error. */
+#include "base/error.h"
+#include "base/text.h"
+#include "client/thrift/call.h"
+
+/* The server's text up to its stack trace: Spark and Hive append one, a line each, that no user
+ * wants to read. */
+static struct mtr_span without_stack(struct mtr_span text)
+{
+  size_t i;
+
+  for (i = 0; i + 4 < text.size; i++)
+    if (text.data[i] == '\n' && (memcmp(text.data + i, "\n\tat ", 5) == 0 ||
+                                 (i + 8 < text.size && memcmp(text.data + i, "\n    at ", 8) == 0)))
+      return mtr_span_of(text.data, i);
+  return text;
+}
+
+struct words {
+  struct mtr_span text, sqlstate;
+  int32_t code;
+};
+
+static bool contains(struct mtr_span text, const char *word)
+{
+  size_t n = strlen(word), i;
+
+  for (i = 0; i + n <= text.size; i++)
+    if (memcmp(text.data + i, word, n) == 0) return true;
+  return false;
+}
+
+static enum mortar_status fail_with(enum mortar_status st, const struct words *w,
+                                    struct mortar_error *err)
+{
+  struct mtr_span text = without_stack(w->text);
+
+  if (text.size == 0) text = mtr_span_text("the server gave no reason");
+  /* The message has room for about a thousand bytes; mtr_fail cuts at a character. */
+  (void)mtr_fail(err, st, "%.*s", (int)(text.size > 4096 ? 4096 : text.size),
+                 (const char *)text.data);
+  if (!err) return st;
+  mtr_error_sqlstate(err, (const char *)w->sqlstate.data, w->sqlstate.size);
+  err->server_code = w->code;
+  err->outcome = MORTAR_OUTCOME_DONE;
+  err->session_lost =
+      contains(text, "Invalid SessionHandle") || contains(text, "Invalid session handle");
+  return st;
+}
+
+enum mortar_status mtr_thrift_check(const struct mtr_TStatus *status, struct mortar_error *err)
+{
+  struct words w = {{NULL, 0}, {NULL, 0}, 0};
+
+  if (!status || !MTR_HAS(status, TStatus, status_code))
+    return mtr_fail(err, MORTAR_PROTOCOL, "the reply has no status");
+  if (status->status_code >= MTR_STATUS_SUCCESS &&
+      status->status_code <= MTR_STATUS_STILL_EXECUTING)
+    return MORTAR_OK;
+  w.text = status->display_message.size ? status->display_message : status->error_message;
+  w.sqlstate = status->sql_state;
+  w.code = status->error_code;
+  if (status->status_code == MTR_STATUS_INVALID_HANDLE && !w.text.size)
+    w.text = mtr_span_text("the server no longer knows this handle");
+  return fail_with(MORTAR_SERVER, &w, err);
+}
+
+enum mortar_status mtr_thrift_operation_failed(const struct mtr_TGetOperationStatusResp *state,
+                                               struct mortar_error *err)
+{
+  struct words w = {{NULL, 0}, {NULL, 0}, 0};
+  enum mortar_status st = MORTAR_SERVER;
+  const char *usual = "the statement failed";
+
+  w.text = state->display_message.size ? state->display_message : state->error_message;
+  w.sqlstate = state->sql_state;
+  w.code = state->error_code;
+  if (state->operation_state == MTR_OPERATION_CANCELED) {
+    st = MORTAR_CANCELED;
+    usual = "the statement was canceled";
+  } else if (state->operation_state == MTR_OPERATION_CLOSED) {
+    usual = "the server closed the statement (idle for too long, or by an administrator)";
+  } else if (state->operation_state == MTR_OPERATION_TIMEDOUT) {
+    st = MORTAR_TIMEOUT;
+    usual = "the server ended the statement at its time limit";
+  }
+  if (!w.text.size) w.text = mtr_span_text(usual);
+  return fail_with(st, &w, err);
+}

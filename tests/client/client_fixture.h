@@ -1,0 +1,27 @@
+/* A fake server and a session on it. */
+#ifndef MTR_TESTS_CLIENT_FIXTURE_H
+#define MTR_TESTS_CLIENT_FIXTURE_H
+
+#include "tests/client/fake_server.h"
+#include "tests/support/test.h"
+
+struct client {
+  struct fake_server fs;
+  struct mortar_session *session;
+  struct mortar_error err;
+};
+
+/* Opens a session with up to two options set; alloc may be NULL. */
+enum mortar_status client_open(struct client *c, const struct mortar_alloc *alloc,
+                               const char *option, const char *value);
+void client_start(struct client *c); /* server and session */
+void client_stop(struct client *c);
+
+/* Reads all rows of a result: checks n against 0, 1, ... and s against the rule of the fake
+ * server; *rows counts them, also when it fails half way. */
+enum mortar_status client_drain(struct mortar_result *res, int64_t *rows, struct mortar_error *err);
+
+/* Runs a statement and drains it. */
+enum mortar_status client_rows(struct client *c, int64_t *rows);
+
+#endif

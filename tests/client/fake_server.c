@@ -1,0 +1,463 @@
+#include "tests/client/fake_server.h"
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "arrow/ipc_writer.h"
+#include "codec/lz4/lz4_frame.h"
+#include "codec/thrift/message.h"
+#include "tests/support/test.h"
+
+/* The server runs in the test's process but is not under test: a failure ends the program. */
+static void must(enum mortar_status st)
+{
+  if (st == MORTAR_OK) return;
+  fprintf(stderr, "fake server: %s\n", mortar_status_name(st));
+  abort();
+}
+
+/* ---- Arrow ---- */
+
+/* These structs live on the stack: nothing to give back. */
+static void release_schema(struct ArrowSchema *schema) { schema->release = NULL; }
+
+static void import_schema(bool other, struct mtr_arena *arena, struct mtr_arrow_schema *out)
+{
+  struct ArrowSchema n = {"l", "n", NULL, ARROW_FLAG_NULLABLE, 0, NULL, NULL, release_schema, NULL};
+  struct ArrowSchema s = {"u", "s", NULL, ARROW_FLAG_NULLABLE, 0, NULL, NULL, release_schema, NULL};
+  struct ArrowSchema *children[2] = {&n, &s};
+  struct ArrowSchema root = {"+s", "", NULL, 0, 2, children, NULL, release_schema, NULL};
+
+  if (other) n.name = "m";
+  must(mtr_arrow_schema_import(&root, arena, out, NULL));
+}
+
+static void write_batch(const struct mtr_arrow_schema *schema, const struct fake_batch *b,
+                        struct mtr_buf *out)
+{
+  size_t rows = (size_t)b->rows, i;
+  int64_t *values = calloc(rows + 1, sizeof *values);
+  int32_t *offsets = calloc(rows + 2, sizeof *offsets);
+  char *text = calloc(rows + 1, 24);
+  uint8_t *valid = calloc(rows / 8 + 1, 1);
+  const void *n_buffers[2] = {NULL, values}, *s_buffers[3] = {valid, offsets, text};
+  const void *no_buffers[1] = {NULL};
+  struct ArrowArray n = {b->rows, 0, 0, 2, 0, n_buffers, NULL, NULL, NULL, NULL};
+  struct ArrowArray s = {b->rows, -1, 0, 3, 0, s_buffers, NULL, NULL, NULL, NULL};
+  struct ArrowArray *children[2] = {&n, &s};
+  struct ArrowArray root = {b->rows, 0, 0, 1, 2, no_buffers, children, NULL, NULL, NULL};
+
+  if (!values || !offsets || !text || !valid) abort();
+  for (i = 0; i < rows; i++) {
+    int64_t v = b->first + (int64_t)i;
+    values[i] = v;
+    offsets[i + 1] = offsets[i];
+    if (v % 3 == 0) continue;
+    valid[i / 8] = (uint8_t)(valid[i / 8] | 1u << i % 8);
+    offsets[i + 1] += snprintf(text + offsets[i], 24, "s%lld", (long long)v);
+  }
+  must(mtr_ipc_write_batch(schema, &root, 0, b->rows, out, NULL));
+  free(values);
+  free(offsets);
+  free(text);
+  free(valid);
+}
+
+static void pack_batch(const struct fake_server *fs, const struct mtr_arrow_schema *schema,
+                       const struct fake_batch *b, struct mtr_buf *out)
+{
+  struct mtr_buf plain;
+  size_t before = out->size;
+
+  mtr_buf_init(&plain, NULL, "plain batch", 1 << 28);
+  if (b->end_marker) must(mtr_ipc_write_end(&plain, NULL));
+  write_batch(schema, b, &plain);
+  if (fs->lz4)
+    must(mtr_lz4_encode(mtr_buf_span(&plain), fs->checksum, out, NULL));
+  else
+    must(mtr_buf_append(out, plain.data, plain.size, NULL));
+  if (b->corrupt_at >= 0 && (size_t)b->corrupt_at < out->size - before)
+    out->data[out->size - 1 - (size_t)b->corrupt_at] ^= 0x55;
+  mtr_buf_fini(&plain);
+}
+
+/* ---- Replies ---- */
+
+struct reply {
+  struct mtr_arena arena;
+  struct mtr_buf body, bytes; /* the message; what its spans point to */
+};
+
+static struct mtr_TStatus *good_status(struct reply *r)
+{
+  struct mtr_TStatus *st = mtr_arena_alloc(&r->arena, 1, sizeof *st);
+  MTR_SET(st, TStatus, status_code, MTR_STATUS_SUCCESS);
+  return st;
+}
+
+static struct mtr_TStatus *bad_status(struct reply *r, const char *words)
+{
+  struct mtr_TStatus *st = mtr_arena_alloc(&r->arena, 1, sizeof *st);
+  MTR_SET(st, TStatus, status_code, MTR_STATUS_ERROR);
+  MTR_SET(st, TStatus, sql_state, mtr_span_text("HY000"));
+  MTR_SET(st, TStatus, error_message, mtr_span_text(words));
+  return st;
+}
+
+static struct mtr_THandleIdentifier *an_id(struct reply *r, const char *sixteen)
+{
+  struct mtr_THandleIdentifier *id = mtr_arena_alloc(&r->arena, 1, sizeof *id);
+  MTR_SET(id, THandleIdentifier, guid, mtr_span_of(sixteen, 16));
+  MTR_SET(id, THandleIdentifier, secret, mtr_span_of("0123456789abcdef", 16));
+  return id;
+}
+
+static struct mtr_TGetResultSetMetadataResp *metadata(struct fake_server *fs, struct reply *r)
+{
+  struct mtr_TGetResultSetMetadataResp *m = mtr_arena_alloc(&r->arena, 1, sizeof *m);
+  struct mtr_arrow_schema schema;
+  struct mtr_buf bytes;
+
+  import_schema(fs->other_schema, &r->arena, &schema);
+  mtr_buf_init(&bytes, NULL, "schema", 1 << 20);
+  must(mtr_ipc_write_schema(&schema, &bytes, NULL));
+  MTR_SET(m, TGetResultSetMetadataResp, status, good_status(r));
+  MTR_SET(m, TGetResultSetMetadataResp, arrow_schema,
+          mtr_span_of(mtr_arena_text(&r->arena, bytes.data, bytes.size), bytes.size));
+  MTR_SET(m, TGetResultSetMetadataResp, lz4_compressed, fs->lz4);
+  mtr_buf_fini(&bytes);
+  return m;
+}
+
+static struct mtr_TRowSet *row_set(struct fake_server *fs, struct reply *r, int page)
+{
+  struct mtr_TRowSet *set = mtr_arena_alloc(&r->arena, 1, sizeof *set);
+  int per = (fs->batch_count + fs->pages - 1) / fs->pages, i = page * per, n = 0;
+  struct mtr_TSparkArrowBatch *items = mtr_arena_alloc(&r->arena, (size_t)per + 1, sizeof *items);
+  struct mtr_arrow_schema schema;
+  int64_t first_row = 0;
+  int k;
+
+  import_schema(fs->other_schema, &r->arena, &schema);
+  for (k = 0; k < i && k < fs->batch_count; k++)
+    first_row += fs->batches[k].declared;
+  for (; i < fs->batch_count && n < per; i++, n++) {
+    mtr_buf_reset(&r->bytes);
+    pack_batch(fs, &schema, &fs->batches[i], &r->bytes);
+    MTR_SET(&items[n], TSparkArrowBatch, batch,
+            mtr_span_of(mtr_arena_text(&r->arena, r->bytes.data, r->bytes.size), r->bytes.size));
+    MTR_SET(&items[n], TSparkArrowBatch, row_count, fs->batches[i].declared);
+  }
+  MTR_SET(set, TRowSet, start_row_offset, first_row);
+  MTR_SET_LIST(set, TRowSet, rows, NULL, 0);
+  MTR_SET_LIST(set, TRowSet, arrow_batches, items, (size_t)n);
+  return set;
+}
+
+static struct mtr_TFetchResultsResp *fetch_reply(struct fake_server *fs, struct reply *r, int page)
+{
+  struct mtr_TFetchResultsResp *f = mtr_arena_alloc(&r->arena, 1, sizeof *f);
+
+  if (fs->fail_page == page + 1) {
+    MTR_SET(f, TFetchResultsResp, status, bad_status(r, "the page is lost"));
+    return f;
+  }
+  MTR_SET(f, TFetchResultsResp, status, good_status(r));
+  MTR_SET(f, TFetchResultsResp, has_more_rows, page + 1 < fs->pages);
+  MTR_SET(f, TFetchResultsResp, results, row_set(fs, r, page));
+  return f;
+}
+
+static struct mtr_TGetOperationStatusResp *state_reply(struct fake_server *fs, struct reply *r)
+{
+  struct mtr_TGetOperationStatusResp *s = mtr_arena_alloc(&r->arena, 1, sizeof *s);
+  int32_t state = MTR_OPERATION_FINISHED;
+
+  if (fs->failure) state = MTR_OPERATION_ERROR;
+  if (fs->live_polls > 0) state = MTR_OPERATION_RUNNING;
+  if (fs->ends_canceled && fs->canceled) state = MTR_OPERATION_CANCELED;
+  MTR_SET(s, TGetOperationStatusResp, status, good_status(r));
+  MTR_SET(s, TGetOperationStatusResp, operation_state, state);
+  if (state == MTR_OPERATION_ERROR) {
+    MTR_SET(s, TGetOperationStatusResp, sql_state, mtr_span_text(fs->sqlstate));
+    MTR_SET(s, TGetOperationStatusResp, display_message, mtr_span_text(fs->failure));
+    MTR_SET(s, TGetOperationStatusResp, error_code, 42);
+  }
+  if (fs->live_polls > 0) fs->live_polls--;
+  return s;
+}
+
+static void write_reply(struct reply *r, const char *name, int32_t seqid,
+                        const struct mtr_struct_info *info, const void *body)
+{
+  must(mtr_message_write(&r->body, MTR_MESSAGE_REPLY, name, seqid, info, body, NULL));
+}
+
+static void reply_open(struct fake_server *fs, struct reply *r, int32_t seqid)
+{
+  struct mtr_TOpenSessionResp resp = {0};
+  struct mtr_TSessionHandle handle = {0};
+
+  fs->opened++;
+  MTR_SET(&handle, TSessionHandle, session_id, an_id(r, "SESSION-ID-0001!"));
+  MTR_SET(&resp, TOpenSessionResp, status, good_status(r));
+  MTR_SET(&resp, TOpenSessionResp, server_protocol_version, MTR_PROTOCOL_SPARK_V8);
+  MTR_SET(&resp, TOpenSessionResp, session_handle, &handle);
+  write_reply(r, "OpenSession", seqid, &mtr_TOpenSessionResp_info, &resp);
+}
+
+static void reply_execute(struct fake_server *fs, struct reply *r, int32_t seqid)
+{
+  struct mtr_TExecuteStatementResp resp = {0};
+  struct mtr_TOperationHandle op = {0};
+  struct mtr_TSparkDirectResults direct = {0};
+  struct mtr_TCloseOperationResp close = {0};
+  bool ended;
+
+  fs->executed++;
+  fs->page_next = 0; /* until the first page went out with this reply */
+  if (fs->exception) {
+    must(
+        mtr_message_write_exception(&r->body, "ExecuteStatement", seqid, 6, "no such thing", NULL));
+    return;
+  }
+  MTR_SET(&op, TOperationHandle, operation_id, an_id(r, "OPERATION-0001!!"));
+  MTR_SET(&op, TOperationHandle, has_result_set, true);
+  ended = fs->live_polls == 0;
+  MTR_SET(&direct, TSparkDirectResults, operation_status, state_reply(fs, r));
+  if (ended && !fs->failure) {
+    if (!fs->no_schema) MTR_SET(&direct, TSparkDirectResults, result_set_metadata, metadata(fs, r));
+    MTR_SET(&direct, TSparkDirectResults, result_set, fetch_reply(fs, r, 0));
+    fs->page_next = 1;
+    MTR_SET(&close, TCloseOperationResp, status, good_status(r));
+    if (fs->pages == 1 && !fs->no_schema)
+      MTR_SET(&direct, TSparkDirectResults, close_operation, &close);
+  }
+  MTR_SET(&resp, TExecuteStatementResp, status, good_status(r));
+  MTR_SET(&resp, TExecuteStatementResp, operation_handle, &op);
+  MTR_SET(&resp, TExecuteStatementResp, direct_results, &direct);
+  write_reply(r, "ExecuteStatement", seqid, &mtr_TExecuteStatementResp_info, &resp);
+}
+
+static void reply_status_only(struct reply *r, const char *name, int32_t seqid)
+{
+  struct mtr_TCloseSessionResp resp = {0}; /* the layout of all replies that are a status only */
+
+  MTR_SET(&resp, TCloseSessionResp, status, good_status(r));
+  write_reply(r, name, seqid, &mtr_TCloseSessionResp_info, &resp);
+}
+
+static void answer_call(struct fake_server *fs, struct mtr_span body, struct reply *r)
+{
+  struct mtr_message head;
+  struct mtr_tr rd;
+  char name[64];
+
+  mtr_tr_init(&rd, body);
+  must(mtr_message_read_head(&rd, &head, NULL));
+  snprintf(name, sizeof name, "%.*s", MTR_SPAN_ARG(head.name));
+  if (strcmp(name, "OpenSession") == 0)
+    reply_open(fs, r, head.seqid);
+  else if (strcmp(name, "ExecuteStatement") == 0)
+    reply_execute(fs, r, head.seqid);
+  else if (strcmp(name, "GetOperationStatus") == 0) {
+    fs->polled++;
+    write_reply(r, name, head.seqid, &mtr_TGetOperationStatusResp_info, state_reply(fs, r));
+  } else if (strcmp(name, "FetchResults") == 0) {
+    fs->fetched++;
+    write_reply(r, name, head.seqid, &mtr_TFetchResultsResp_info,
+                fetch_reply(fs, r, fs->page_next++));
+  } else if (strcmp(name, "GetResultSetMetadata") == 0) {
+    fs->schemas++;
+    write_reply(r, name, head.seqid, &mtr_TGetResultSetMetadataResp_info, metadata(fs, r));
+  } else {
+    if (strcmp(name, "CloseSession") == 0) fs->closed++;
+    if (strcmp(name, "CancelOperation") == 0) fs->canceled++;
+    if (strcmp(name, "CloseOperation") == 0) fs->operations_closed++;
+    reply_status_only(r, name, head.seqid);
+  }
+}
+
+/* ---- HTTP ---- */
+
+static bool wait_readable(struct fake_server *fs, int fd)
+{
+  struct pollfd p = {fd, POLLIN, 0};
+  int n = 0;
+
+  while (!fs->stop && n == 0)
+    n = poll(&p, 1, 20);
+  return !fs->stop && n > 0;
+}
+
+/* Reads one request; false at the end of the connection. *body is where its body begins. */
+static bool read_request(struct fake_server *fs, int fd, struct mtr_buf *in, size_t *body)
+{
+  size_t length = 0;
+
+  mtr_buf_reset(in);
+  *body = 0;
+  while (*body == 0 || in->size < *body + length) {
+    ssize_t n;
+    must(mtr_buf_reserve(in, 65536, NULL));
+    if (!wait_readable(fs, fd)) return false;
+    n = recv(fd, in->data + in->size, 65535, 0);
+    if (n <= 0) return false;
+    in->size += (size_t)n;
+    in->data[in->size] = '\0';
+    if (*body == 0) {
+      const char *end = strstr((char *)in->data, "\r\n\r\n");
+      const char *len = strstr((char *)in->data, "Content-Length: ");
+      if (!end) continue;
+      if (!len) abort();
+      *body = (size_t)(end - (char *)in->data) + 4;
+      length = strtoul(len + 16, NULL, 10);
+    }
+  }
+  return true;
+}
+
+static bool send_all(int fd, const void *data, size_t size)
+{
+  const char *p = data;
+
+  while (size) {
+    ssize_t n = send(fd, p, size, MSG_NOSIGNAL);
+    if (n <= 0) return false;
+    p += n;
+    size -= (size_t)n;
+  }
+  return true;
+}
+
+static bool send_reply(int fd, int status, const char *headers, const void *body, size_t size)
+{
+  char head[1024];
+  int n = snprintf(head, sizeof head,
+                   "HTTP/1.1 %d Whatever\r\nContent-Length: %zu\r\n"
+                   "Content-Type: application/x-thrift\r\n%s\r\n",
+                   status, size, headers ? headers : "");
+
+  return send_all(fd, head, (size_t)n) && send_all(fd, body, size);
+}
+
+static bool is_execute(struct mtr_span body)
+{
+  return body.size > 28 && memcmp(body.data + 8, "ExecuteStatement", 16) == 0;
+}
+
+static bool serve_one(struct fake_server *fs, int fd, struct mtr_span body)
+{
+  struct reply r;
+  bool execute = is_execute(body), ok;
+  size_t size;
+
+  if (execute && fs->hang) {
+    fs->executed++;
+    while (wait_readable(fs, fd)) {
+      char byte;
+      if (recv(fd, &byte, 1, 0) <= 0) break;
+    }
+    return false;
+  }
+  if (execute && fs->http_status) {
+    fs->executed++;
+    return send_reply(fd, fs->http_status, fs->http_headers, fs->http_body, strlen(fs->http_body));
+  }
+  mtr_arena_init(&r.arena, NULL, 1 << 30);
+  mtr_buf_init(&r.body, NULL, "reply", 1 << 30);
+  mtr_buf_init(&r.bytes, NULL, "bytes", 1 << 30);
+  answer_call(fs, body, &r);
+  size = r.body.size;
+  if (execute) fs->reply_size = (long)size;
+  if (execute && fs->cut_to >= 0 && (size_t)fs->cut_to < size) size = (size_t)fs->cut_to;
+  ok = send_reply(fd, 200, NULL, r.body.data, size);
+  mtr_arena_fini(&r.arena);
+  mtr_buf_fini(&r.body);
+  mtr_buf_fini(&r.bytes);
+  return ok;
+}
+
+struct connection {
+  struct fake_server *fs;
+  int fd;
+};
+
+static void *serve_connection(void *arg)
+{
+  struct connection c = *(struct connection *)arg;
+  struct mtr_buf in;
+  size_t body;
+
+  free(arg);
+  mtr_buf_init(&in, NULL, "request", 1 << 28);
+  while (read_request(c.fs, c.fd, &in, &body))
+    if (!serve_one(c.fs, c.fd, mtr_span_of(in.data + body, in.size - body))) break;
+  close(c.fd);
+  mtr_buf_fini(&in);
+  c.fs->connections--;
+  return NULL;
+}
+
+static void *accept_loop(void *arg)
+{
+  struct fake_server *fs = arg;
+
+  while (wait_readable(fs, fs->listener)) {
+    struct connection *c = malloc(sizeof *c);
+    pthread_t thread;
+    if (!c) abort();
+    c->fs = fs;
+    c->fd = accept(fs->listener, NULL, NULL);
+    /* Head and body go out apart: without this the second waits for an acknowledgement. */
+    if (setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)) != 0) abort();
+    fs->connections++;
+    if (pthread_create(&thread, NULL, serve_connection, c) != 0) abort();
+    pthread_detach(thread);
+  }
+  return NULL;
+}
+
+void fake_server_start(struct fake_server *fs)
+{
+  struct sockaddr_in addr = {.sin_family = AF_INET};
+  socklen_t size = sizeof addr;
+
+  memset(fs, 0, sizeof *fs);
+  fs->cut_to = -1;
+  fs->pages = 1;
+  fs->lz4 = true;
+  fake_server_batches(fs, 1, 3);
+  addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  fs->listener = socket(AF_INET, SOCK_STREAM, 0);
+  if (fs->listener < 0 || bind(fs->listener, (struct sockaddr *)&addr, sizeof addr) != 0 ||
+      listen(fs->listener, 64) != 0 ||
+      getsockname(fs->listener, (struct sockaddr *)&addr, &size) != 0)
+    abort();
+  fs->port = ntohs(addr.sin_port);
+  if (pthread_create(&fs->thread, NULL, accept_loop, fs) != 0) abort();
+}
+
+void fake_server_stop(struct fake_server *fs)
+{
+  struct timespec pause = {0, 1000000};
+
+  fs->stop = true;
+  pthread_join(fs->thread, NULL);
+  close(fs->listener);
+  while (fs->connections > 0)
+    nanosleep(&pause, NULL);
+}
+
+void fake_server_batches(struct fake_server *fs, int count, int64_t rows)
+{
+  int i;
+
+  fs->batch_count = count;
+  for (i = 0; i < count; i++)
+    fs->batches[i] = (struct fake_batch){i * rows, rows, rows, false, -1};
+}

@@ -1,0 +1,332 @@
+/* Statements: what is said of failures, who may end a wait, and memory that runs out. */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "tests/client/client_fixture.h"
+#include "tests/support/failing_alloc.h"
+
+static void a_failed_statement_brings_the_servers_words(void **state)
+{
+  struct client c;
+  int64_t rows;
+
+  (void)state;
+  client_start(&c);
+  c.fs.failure = "[TABLE_OR_VIEW_NOT_FOUND] no table t\n\tat org.apache.spark.Something";
+  c.fs.sqlstate = "42P01";
+  assert_int_equal(client_rows(&c, &rows), MORTAR_SERVER);
+  assert_string_equal(c.err.message, "[TABLE_OR_VIEW_NOT_FOUND] no table t");
+  assert_string_equal(c.err.sqlstate, "42P01");
+  assert_string_equal(c.err.query_id, "4f504552-4154-494f-4e2d-303030312121");
+  assert_string_equal(c.err.session_id, mortar_session_id(c.session));
+  assert_int_equal(c.err.server_code, 42);
+  assert_int_equal(c.err.outcome, MORTAR_OUTCOME_DONE);
+  c.fs.failure = NULL;
+  assert_int_equal(client_rows(&c, &rows), MORTAR_OK); /* the session lives on */
+  client_stop(&c);
+}
+
+struct http_case {
+  int status;
+  const char *headers, *body;
+  enum mortar_status st;
+  enum mortar_outcome outcome;
+  const char *words;
+};
+
+static void http_errors_are_told_apart(void **state)
+{
+  static const struct http_case cases[] = {
+      {401, NULL, "", MORTAR_AUTH, MORTAR_OUTCOME_REJECTED, "access_token"},
+      {403, "x-databricks-reason-phrase: token is expired\r\n", "{}", MORTAR_AUTH,
+       MORTAR_OUTCOME_REJECTED, "token is expired"},
+      {404, NULL, "<html>nothing</html>", MORTAR_HTTP, MORTAR_OUTCOME_REJECTED, "http_path"},
+      {500, "x-thriftserver-error-message: out of order\r\n", "", MORTAR_HTTP,
+       MORTAR_OUTCOME_UNKNOWN, "out of order"},
+      {503, NULL, "", MORTAR_HTTP, MORTAR_OUTCOME_UNKNOWN, "503"},
+      {503, "Retry-After: 3\r\n", "", MORTAR_HTTP, MORTAR_OUTCOME_REJECTED, "503"},
+      {429, NULL, "slow down", MORTAR_HTTP, MORTAR_OUTCOME_REJECTED, "slow down"},
+      {302, "Location: http://elsewhere/\r\n", "", MORTAR_HTTP, MORTAR_OUTCOME_UNKNOWN,
+       "redirects"},
+      {200, NULL, "<!doctype html><p>Sign in</p>", MORTAR_PROTOCOL, MORTAR_OUTCOME_UNKNOWN,
+       "web page"},
+      {200, NULL, "", MORTAR_PROTOCOL, MORTAR_OUTCOME_UNKNOWN, "empty reply"},
+      {200, NULL, "rubbish that is no Thrift", MORTAR_PROTOCOL, MORTAR_OUTCOME_UNKNOWN,
+       "malformed"},
+  };
+  struct client c;
+  int64_t rows;
+  char host[40];
+  size_t i;
+
+  (void)state;
+  client_start(&c);
+  snprintf(host, sizeof host, "127.0.0.1:%d", c.fs.port);
+  for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+    c.fs.http_status = cases[i].status;
+    c.fs.http_headers = cases[i].headers;
+    c.fs.http_body = cases[i].body;
+    assert_int_equal(client_rows(&c, &rows), cases[i].st);
+    assert_int_equal(c.err.outcome, cases[i].outcome);
+    assert_int_equal(c.err.http_status, cases[i].status);
+    assert_non_null(strstr(c.err.message, cases[i].words));
+    assert_non_null(strstr(c.err.message, host));
+    assert_null(strstr(c.err.message, "secret-token"));
+  }
+  assert_int_equal(c.fs.executed, sizeof cases / sizeof *cases); /* none was sent twice */
+  client_stop(&c);
+}
+
+static void an_exception_is_an_error(void **state)
+{
+  struct client c;
+  int64_t rows;
+
+  (void)state;
+  client_start(&c);
+  c.fs.exception = true;
+  assert_int_equal(client_rows(&c, &rows), MORTAR_SERVER);
+  assert_non_null(strstr(c.err.message, "no such thing"));
+  client_stop(&c);
+}
+
+static void a_reply_cut_at_any_byte_is_an_error(void **state)
+{
+  struct client c;
+  int64_t rows;
+  long size;
+
+  (void)state;
+  client_start(&c);
+  assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
+  size = c.fs.reply_size;
+  assert_true(size > 500);
+  for (c.fs.cut_to = 0; c.fs.cut_to < size; c.fs.cut_to++) {
+    assert_int_equal(client_rows(&c, &rows), MORTAR_PROTOCOL);
+    assert_int_equal(rows, 0);
+    assert_int_equal(c.err.outcome, MORTAR_OUTCOME_UNKNOWN);
+  }
+  c.fs.cut_to = -1;
+  assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
+  client_stop(&c);
+}
+
+static void a_running_statement_is_polled_to_its_end(void **state)
+{
+  struct client c;
+  int64_t rows;
+
+  (void)state;
+  client_start(&c);
+  c.fs.live_polls = 3;
+  assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
+  assert_int_equal(rows, 3);
+  assert_int_equal(c.fs.polled, 3);
+  assert_int_equal(c.fs.operations_closed, 1);
+  client_stop(&c);
+}
+
+struct helper {
+  struct mortar_wake *wake;
+  struct mortar_statement *stmt;
+  int64_t done_at;
+};
+
+static void *wake_soon(void *arg)
+{
+  struct helper *h = arg;
+  struct timespec pause = {0, 100 * 1000000};
+
+  nanosleep(&pause, NULL);
+  h->done_at = mtr_clock_now();
+  if (h->wake) mortar_wake_signal(h->wake);
+  if (h->stmt) (void)!mortar_statement_cancel(h->stmt, NULL);
+  return NULL;
+}
+
+static void check_wake_ends_the_wait(struct client *c)
+{
+  struct helper h = {NULL, NULL, 0};
+  struct mortar_call call = {.timeout_ms = -1};
+  struct mortar_result *res = NULL;
+  pthread_t thread;
+
+  assert_int_equal(mortar_wake_new(&h.wake, NULL), MORTAR_OK);
+  call.wake = h.wake;
+  assert_int_equal(pthread_create(&thread, NULL, wake_soon, &h), 0);
+  assert_int_equal(mortar_query(c->session, "SELECT", &call, &res, &c->err), MORTAR_INTERRUPTED);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_true(mtr_clock_now() - h.done_at < 500 * MTR_MS);
+  mortar_wake_free(h.wake);
+}
+
+static void a_wake_up_ends_every_wait(void **state)
+{
+  struct client c;
+
+  (void)state;
+  client_start(&c);
+  c.fs.live_polls = 1000;
+  check_wake_ends_the_wait(&c);       /* between polls */
+  assert_int_equal(c.fs.canceled, 1); /* the statement is not left running */
+  assert_int_equal(c.fs.operations_closed, 1);
+  c.fs.live_polls = 0;
+  c.fs.hang = true;
+  check_wake_ends_the_wait(&c); /* while the reply is awaited */
+  assert_int_equal(c.err.outcome, MORTAR_OUTCOME_UNKNOWN);
+  client_stop(&c);
+}
+
+static void a_deadline_ends_every_wait(void **state)
+{
+  struct mortar_call call = {.timeout_ms = 150};
+  struct mortar_result *res = NULL;
+  struct client c;
+  int64_t start;
+
+  (void)state;
+  client_start(&c);
+  c.fs.hang = true;
+  start = mtr_clock_now();
+  assert_int_equal(mortar_query(c.session, "SELECT", &call, &res, &c.err), MORTAR_TIMEOUT);
+  assert_true(mtr_clock_now() - start < 2 * MTR_SECOND);
+  assert_int_equal(c.err.outcome, MORTAR_OUTCOME_UNKNOWN);
+  c.fs.hang = false;
+  c.fs.live_polls = 1000;
+  assert_int_equal(mortar_query(c.session, "SELECT", &call, &res, &c.err), MORTAR_TIMEOUT);
+  assert_true(c.err.query_id[0] != '\0');
+  assert_int_equal(c.fs.canceled, 1);
+  client_stop(&c);
+}
+
+static void another_thread_cancels(void **state)
+{
+  struct mortar_statement *stmt = NULL;
+  struct mortar_result *res = NULL;
+  struct helper h = {NULL, NULL, 0};
+  struct client c;
+  pthread_t thread;
+
+  (void)state;
+  client_start(&c);
+  c.fs.live_polls = 1000;
+  c.fs.ends_canceled = true;
+  assert_int_equal(mortar_statement_new(c.session, &stmt, &c.err), MORTAR_OK);
+  assert_int_equal(mortar_statement_set_sql(stmt, "SELECT", 6, &c.err), MORTAR_OK);
+  assert_int_equal(mortar_statement_cancel(stmt, &c.err), MORTAR_OK); /* not running: nothing */
+  h.stmt = stmt;
+  assert_int_equal(pthread_create(&thread, NULL, wake_soon, &h), 0);
+  assert_int_equal(mortar_statement_execute(stmt, NULL, &res, &c.err), MORTAR_CANCELED);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_int_equal(c.fs.canceled, 1);
+  mortar_statement_free(stmt);
+  client_stop(&c);
+}
+
+static enum mortar_status whole_life(struct client *c, const struct mortar_alloc *alloc)
+{
+  struct mortar_result *res = NULL;
+  struct ArrowArrayStream stream = {0};
+  struct ArrowSchema schema = {0};
+  struct ArrowArray batch = {0};
+  enum mortar_status st = client_open(c, alloc, "window_bytes", "2048");
+  int64_t rows = 0;
+
+  if (st == MORTAR_OK) st = mortar_query(c->session, "SELECT n, s", NULL, &res, &c->err);
+  if (st == MORTAR_OK) st = mortar_result_schema(res, &schema, &c->err);
+  if (schema.release) schema.release(&schema);
+  if (st == MORTAR_OK) st = mortar_result_next(res, NULL, &batch, &c->err);
+  if (batch.release) {
+    rows += batch.length;
+    batch.release(&batch);
+  }
+  if (st == MORTAR_OK) st = mortar_result_to_stream(&res, &stream, &c->err);
+  while (st == MORTAR_OK && rows < 200) {
+    if (stream.get_next(&stream, &batch) != 0) {
+      assert_non_null(strstr(stream.get_last_error(&stream), "memory"));
+      st = MORTAR_NOMEM;
+    } else {
+      assert_non_null(batch.release); /* never an early end */
+      rows += batch.length;
+      batch.release(&batch);
+    }
+  }
+  if (stream.release) stream.release(&stream);
+  mortar_result_free(res);
+  mortar_session_free(c->session);
+  c->session = NULL;
+  return st;
+}
+
+static void memory_that_runs_out_anywhere_is_reported(void **state)
+{
+  struct failing_alloc fa;
+  struct client c;
+
+  (void)state;
+  fake_server_start(&c.fs);
+  fake_server_batches(&c.fs, 20, 10);
+  c.fs.pages = 2;
+  MTR_EVERY_ALLOC_FAILS(fa)
+  {
+    enum mortar_status st;
+    c.session = NULL;
+    st = whole_life(&c, &fa.alloc);
+    if (st != (fa.failed ? MORTAR_NOMEM : MORTAR_OK)) print_message("%s\n", c.err.message);
+    assert_int_equal(st, fa.failed ? MORTAR_NOMEM : MORTAR_OK);
+  }
+  assert_true(fa.rounds > 30);
+  fake_server_stop(&c.fs);
+}
+
+enum { THREADS = 8, ROUNDS = 50 };
+
+static void *run_many(void *arg)
+{
+  struct client *c = arg;
+  struct client own = {.session = c->session};
+  int64_t rows;
+  int i;
+
+  for (i = 0; i < ROUNDS; i++)
+    if (client_rows(&own, &rows) != MORTAR_OK || rows != 30) return arg;
+  return NULL;
+}
+
+static void many_threads_share_a_session(void **state)
+{
+  pthread_t threads[THREADS];
+  struct client c;
+  void *failed;
+  int i;
+
+  (void)state;
+  client_start(&c);
+  fake_server_batches(&c.fs, 3, 10);
+  for (i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, run_many, &c), 0);
+  for (i = 0; i < THREADS; i++) {
+    assert_int_equal(pthread_join(threads[i], &failed), 0);
+    assert_null(failed);
+  }
+  assert_int_equal(c.fs.executed, THREADS * ROUNDS);
+  client_stop(&c);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_failed_statement_brings_the_servers_words),
+      cmocka_unit_test(http_errors_are_told_apart),
+      cmocka_unit_test(an_exception_is_an_error),
+      cmocka_unit_test(a_reply_cut_at_any_byte_is_an_error),
+      cmocka_unit_test(a_running_statement_is_polled_to_its_end),
+      cmocka_unit_test(a_wake_up_ends_every_wait),
+      cmocka_unit_test(a_deadline_ends_every_wait),
+      cmocka_unit_test(another_thread_cancels),
+      cmocka_unit_test(memory_that_runs_out_anywhere_is_reported),
+      cmocka_unit_test(many_threads_share_a_session),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
