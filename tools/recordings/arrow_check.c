@@ -1,0 +1,163 @@
+/* Arrow batches and files. The rows that a reply declares win over those of its batch, as for the
+ * library: a batch may hold more and is cut; one that holds fewer is a failure. */
+#include "tools/recordings/arrow_check.h"
+
+#include <inttypes.h>
+
+#include "arrow/ipc_reader.h"
+#include "base/error.h"
+#include "tools/recordings/values.h"
+
+/* Schemas are small; decoded batches and files have the size of a recording at most. */
+enum { SCHEMA_MAX = 64 << 20, SLAB_MAX = 1 << 30 };
+
+static const uint8_t lz4_magic[4] = {0x04, 0x22, 0x4D, 0x18};
+static const uint8_t arrow_magic[4] = {0xFF, 0xFF, 0xFF, 0xFF};
+
+/* The bytes in a slab of their own, decompressed. */
+static enum mortar_status fill_slab(struct mtr_lz4 *decoder, struct mtr_span in, bool lz4,
+                                    struct mtr_slab **slab, struct mortar_error *err)
+{
+  MTR_TRY(mtr_slab_new(NULL, SLAB_MAX, slab, err));
+  if (lz4) return mtr_lz4_decode(decoder, in, &(*slab)->buf, err);
+  return mtr_buf_append(&(*slab)->buf, in.data, in.size, err);
+}
+
+static enum mortar_status check_rows(struct ArrowArray *batch, int64_t declared,
+                                     struct mortar_error *err)
+{
+  if (declared < 0 || batch->length < declared)
+    return mtr_fail(err, MORTAR_CORRUPT, "%" PRId64 " rows are declared, the batch holds %" PRId64,
+                    declared, batch->length);
+  mtr_arrow_truncate(batch, declared);
+  return MORTAR_OK;
+}
+
+/* Behind a batch nothing may stand but the end of the stream. */
+static enum mortar_status check_end(struct mtr_span rest, struct mortar_error *err)
+{
+  struct mtr_ipc_message end;
+
+  if (rest.size == 0) return MORTAR_OK;
+  MTR_TRY(mtr_ipc_next(rest, &end, err));
+  if (end.kind == MTR_IPC_END && end.size == rest.size) return MORTAR_OK;
+  return mtr_fail(err, MORTAR_CORRUPT, "%zu bytes behind the batch", rest.size);
+}
+
+static enum mortar_status read_message(const struct mtr_arrow_schema *schema,
+                                       const struct mtr_ipc_message *message, struct mtr_slab *slab,
+                                       struct ArrowArray *out, struct mortar_error *err)
+{
+  if (message->kind != MTR_IPC_BATCH)
+    return mtr_fail(err, MORTAR_CORRUPT, "a message that is no record batch");
+  return mtr_ipc_read_batch(schema, message, slab, out, err);
+}
+
+static enum mortar_status read_only_batch(const struct mtr_arrow_schema *schema,
+                                          struct mtr_slab *slab, struct ArrowArray *out,
+                                          struct mortar_error *err)
+{
+  struct mtr_span stream = mtr_buf_span(&slab->buf);
+  struct mtr_ipc_message message;
+
+  MTR_TRY(mtr_ipc_next(stream, &message, err));
+  MTR_TRY(check_end(mtr_span_of(stream.data + message.size, stream.size - message.size), err));
+  return read_message(schema, &message, slab, out, err);
+}
+
+static enum mortar_status print_if_asked(const struct report *r,
+                                         const struct mtr_arrow_schema *schema,
+                                         const struct ArrowArray *batch, struct mortar_error *err)
+{
+  return r->values ? values_print(r->file, r->line, schema, batch, err) : MORTAR_OK;
+}
+
+static void release(struct ArrowArray *batch)
+{
+  if (batch->release) batch->release(batch);
+}
+
+bool arrow_check_batch(struct report *r, struct mtr_lz4 *decoder, struct mtr_span schema,
+                       struct mtr_span batch, bool lz4, int64_t declared)
+{
+  enum mortar_status st = MORTAR_OK;
+  struct mtr_arrow_schema model;
+  struct ArrowArray array = {0};
+  struct mtr_slab *slab = NULL;
+  struct mortar_error err = {0};
+  struct mtr_arena arena;
+
+  mtr_arena_init(&arena, NULL, SCHEMA_MAX);
+  MTR_GOTO(mtr_ipc_read_schema(schema, &arena, &model, &err));
+  MTR_GOTO(fill_slab(decoder, batch, lz4, &slab, &err));
+  MTR_GOTO(read_only_batch(&model, slab, &array, &err));
+  MTR_GOTO(check_rows(&array, declared, &err));
+  MTR_GOTO(print_if_asked(r, &model, &array, &err));
+  r->arrow_batches++;
+  r->arrow_rows += (size_t)declared;
+done:
+  release(&array);
+  mtr_slab_unref(slab);
+  mtr_arena_fini(&arena);
+  return st == MORTAR_OK ? true : report_fail(r, "Arrow batch: %s", err.message);
+}
+
+bool arrow_looks_like_file(struct mtr_span body)
+{
+  return body.size >= 4 &&
+         (memcmp(body.data, lz4_magic, 4) == 0 || memcmp(body.data, arrow_magic, 4) == 0);
+}
+
+static enum mortar_status check_file_batch(struct report *r, const struct mtr_arrow_schema *schema,
+                                           const struct mtr_ipc_message *message,
+                                           struct mtr_slab *slab, struct mortar_error *err)
+{
+  struct ArrowArray array = {0};
+  enum mortar_status st;
+
+  MTR_GOTO(read_message(schema, message, slab, &array, err));
+  MTR_GOTO(print_if_asked(r, schema, &array, err));
+  r->file_batches++;
+  r->file_rows += (size_t)array.length;
+done:
+  release(&array);
+  return st;
+}
+
+/* Schema, batches, and the end: its marker, or that of the bytes. */
+static enum mortar_status check_stream(struct report *r, struct mtr_slab *slab,
+                                       struct mtr_arena *arena, struct mortar_error *err)
+{
+  struct mtr_span rest = mtr_buf_span(&slab->buf);
+  struct mtr_ipc_message message;
+  struct mtr_arrow_schema schema;
+
+  MTR_TRY(mtr_ipc_read_schema(rest, arena, &schema, err));
+  MTR_TRY(mtr_ipc_next(rest, &message, err));
+  for (;;) {
+    rest = mtr_span_of(rest.data + message.size, rest.size - message.size);
+    if (message.kind == MTR_IPC_END || rest.size == 0) break;
+    MTR_TRY(mtr_ipc_next(rest, &message, err));
+    if (message.kind != MTR_IPC_END) MTR_TRY(check_file_batch(r, &schema, &message, slab, err));
+  }
+  return rest.size ? mtr_fail(err, MORTAR_CORRUPT, "%zu bytes behind the end", rest.size)
+                   : MORTAR_OK;
+}
+
+bool arrow_check_file(struct report *r, struct mtr_lz4 *decoder, struct mtr_span body)
+{
+  bool lz4 = memcmp(body.data, lz4_magic, 4) == 0;
+  struct mortar_error err = {0};
+  struct mtr_slab *slab = NULL;
+  enum mortar_status st;
+  struct mtr_arena arena;
+
+  mtr_arena_init(&arena, NULL, SCHEMA_MAX);
+  MTR_GOTO(fill_slab(decoder, body, lz4, &slab, &err));
+  MTR_GOTO(check_stream(r, slab, &arena, &err));
+  r->arrow_files++;
+done:
+  mtr_slab_unref(slab);
+  mtr_arena_fini(&arena);
+  return st == MORTAR_OK ? true : report_fail(r, "Arrow file: %s", err.message);
+}
