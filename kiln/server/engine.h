@@ -22,10 +22,15 @@ void kiln_fail(struct kiln_error *err, const char *sqlstate, const char *fmt, ..
  * "TIMESTAMP_NTZ". The server derives it from the Arrow type when the engine's schema has no field
  * metadata "Spark:DataType:SqlName". */
 
+struct mtr_TSparkParameter;
+
 struct kiln_statement {
   const char *sql; /* ends with NUL too */
   size_t size;
-  const char *catalog, *schema; /* the session's current ones; never NULL */
+  const char *catalog, *schema; /* those that the session was opened with; never NULL */
+  const struct mtr_TSparkParameter *parameters; /* codec/thrift/tcli.h */
+  size_t parameter_count;
+  bool lz4; /* the client can read LZ4 frames: for engines that answer with prepared bytes */
 };
 
 struct kiln_answer {
@@ -50,7 +55,9 @@ struct kiln_engine {
                   _Atomic(void *) *statement_ctx, struct kiln_answer *answer,
                   struct kiln_error *err);
   void (*interrupt)(void *engine, void *statement_ctx);
-  void (*finish)(void *engine, void *statement_ctx); /* after the stream was released; may be NULL */
+  /* Once for every statement_ctx that was set, also when execute failed: after the stream was
+   * released, on a worker, never while interrupt runs. May be NULL. */
+  void (*finish)(void *engine, void *statement_ctx);
 };
 
 #endif

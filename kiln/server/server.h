@@ -6,17 +6,19 @@
 #include "kiln/server/engine.h"
 
 struct kiln_options {
-  const char *address;       /* NULL: "127.0.0.1" */
-  int port;                  /* 0: a free one */
-  bool tls;                  /* HTTPS; a self-signed certificate for localhost and 127.0.0.1 is made
-                                when no files are given */
+  const char *address; /* NULL: "127.0.0.1" */
+  int port;            /* 0: a free one */
+  bool tls;            /* HTTPS; a self-signed certificate for localhost and 127.0.0.1 is made
+                          when no files are given */
   const char *cert_file, *key_file; /* PEM */
-  const char *cert_out;      /* where to write the certificate that was made, NULL: nowhere */
-  int workers;               /* 0: 8 */
-  int64_t batch_rows;        /* rows of one Arrow batch; 0: 4096 */
-  int64_t max_inline_rows;   /* rows of one page; 0: what the request asks for */
-  bool checksum;             /* LZ4 frames with checksums */
-  const char *token;         /* NULL: any or none; else other bearer tokens get a 403 */
+  const char *cert_out;    /* where to write the certificate that was made, NULL: nowhere */
+  int workers;             /* 0: 8 */
+  int64_t batch_rows;      /* rows of one Arrow batch; 0: 4096 */
+  int64_t max_inline_rows; /* rows of one page; 0: what the request asks for */
+  bool checksum;           /* LZ4 frames with checksums */
+  int64_t direct_wait_ms;  /* how long a reply with direct results waits for the statement before
+                              it says that it still runs; 0: 5000 */
+  const char *token;       /* NULL: any or none; else other bearer tokens get a 403 */
 };
 
 struct kiln_server;

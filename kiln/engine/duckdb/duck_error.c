@@ -1,0 +1,173 @@
+/* One table from the beginnings of DuckDB's messages to conditions; the first row that fits counts.
+ * The texts differ a little between DuckDB 1.5 and 2.0; the words chosen are in both. */
+#include "kiln/engine/duckdb/duck_error.h"
+
+#include <string.h>
+
+#include "base/span.h"
+
+struct rule {
+  const char *kind; /* the message starts with this */
+  const char *has;  /* and has this in its first line; NULL: anything */
+  const char *condition, *sqlstate;
+  const char *before; /* the warehouse's words are before, a name, after; NULL: DuckDB's own */
+  const char *after;
+};
+
+static const struct rule rules[] = {
+    {"INTERRUPT", NULL, "OPERATION_CANCELED", "HY008", "The statement was cancelled.", NULL},
+    {"Catalog Error: SET search_path", NULL, "SCHEMA_NOT_FOUND", "42704", "The schema or catalog `",
+     "` cannot be found. Verify the spelling of both names."},
+    {"Catalog Error: Table with name", "does not exist", "TABLE_OR_VIEW_NOT_FOUND", "42P01",
+     "The table or view `",
+     "` cannot be found. Verify the spelling and correctness of the schema and catalog."},
+    {"Catalog Error: View with name", "does not exist", "TABLE_OR_VIEW_NOT_FOUND", "42P01",
+     "The table or view `",
+     "` cannot be found. Verify the spelling and correctness of the schema and catalog."},
+    {"Catalog Error: Schema with name", "does not exist", "SCHEMA_NOT_FOUND", "42704",
+     "The schema `", "` cannot be found. Verify the spelling and correctness of the name."},
+    {"Binder Error: Catalog ", "does not exist", "TABLE_OR_VIEW_NOT_FOUND", "42P01",
+     "The catalog `", "` cannot be found. Verify the spelling and correctness of the name."},
+    {"Catalog Error: Table with name", "already exists", "TABLE_OR_VIEW_ALREADY_EXISTS", "42P07",
+     "Cannot create table or view `", "` because it already exists."},
+    {"Catalog Error: View with name", "already exists", "TABLE_OR_VIEW_ALREADY_EXISTS", "42P07",
+     "Cannot create table or view `", "` because it already exists."},
+    {"Catalog Error: Schema with name", "already exists", "SCHEMA_ALREADY_EXISTS", "42P06",
+     "Cannot create schema `", "` because it already exists."},
+    {"Catalog Error: ", "Function with name", "UNRESOLVED_ROUTINE", "42883",
+     "Cannot resolve routine `", "` on search path."},
+    {"Catalog Error: Existing object", NULL, "WRONG_OBJECT_TYPE", "42809", NULL, NULL},
+    {"Dependency Error: ", NULL, "SCHEMA_NOT_EMPTY", "2BP01", NULL, NULL},
+    {"Binder Error: Referenced column", NULL, "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", "42703",
+     "A column, variable, or function parameter with name `", "` cannot be resolved."},
+    {"Binder Error: Referenced table", NULL, "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", "42703",
+     "A column of table `", "` cannot be resolved: no such table is in the FROM clause."},
+    {"Binder Error: ", "does not have a column", "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", "42703",
+     NULL, NULL},
+    {"Binder Error: Ambiguous reference", NULL, "AMBIGUOUS_REFERENCE", "42704", "Reference `",
+     "` is ambiguous."},
+    {"Binder Error: ", "must appear in the GROUP BY", "MISSING_AGGREGATION", "42803",
+     "The non-aggregating expression `",
+     "` is based on columns which are not participating in "
+     "the GROUP BY clause."},
+    {"Binder Error: ", "columns but", "INSERT_COLUMN_ARITY_MISMATCH", "21S01", NULL, NULL},
+    {"Binder Error: ", "function", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", NULL, NULL},
+    {"Binder Error: ", NULL, "INVALID_STATEMENT", "42000", NULL, NULL},
+    {"Parser Error: ", NULL, "PARSE_SYNTAX_ERROR", "42601", NULL, NULL},
+    {"Conversion Error: ", "out of range", "CAST_OVERFLOW", "22003", NULL, NULL},
+    {"Conversion Error: ", NULL, "CAST_INVALID_INPUT", "22018", NULL, NULL},
+    {"Out of Range Error: ", NULL, "ARITHMETIC_OVERFLOW", "22003", NULL, NULL},
+    {"Constraint Error: ", "NOT NULL", "DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "23502", NULL, NULL},
+    {"Constraint Error: ", NULL, "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", "23001", NULL, NULL},
+    {"Permission Error: ", NULL, "INSUFFICIENT_PERMISSIONS", "42501", NULL, NULL},
+    {"Not implemented Error: ", NULL, "UNSUPPORTED_FEATURE", "0A000", NULL, NULL},
+    {"TransactionContext Error: ", NULL, "CONCURRENT_WRITE", "40001", NULL, NULL},
+    {"Out of Memory Error: ", NULL, "OUT_OF_MEMORY", "53200", NULL, NULL},
+};
+
+static struct mtr_span first_line(const char *text)
+{
+  return mtr_span_of(text, strcspn(text, "\n"));
+}
+
+/* Where word begins in line, or the line's size. */
+static size_t find(struct mtr_span line, const char *word)
+{
+  size_t n = strlen(word), i;
+
+  for (i = 0; i + n <= line.size; i++)
+    if (memcmp(line.data + i, word, n) == 0) return i;
+  return line.size;
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+  return strncmp(text, start, strlen(start)) == 0;
+}
+
+static const struct rule *rule_for(const char *text)
+{
+  size_t i;
+
+  for (i = 0; i < sizeof rules / sizeof *rules; i++) {
+    const struct rule *rule = &rules[i];
+
+    if (!starts_with(text, rule->kind)) continue;
+    if (!rule->has || find(first_line(text), rule->has) < first_line(text).size) return rule;
+  }
+  return NULL;
+}
+
+static struct mtr_span after_kind(const char *text)
+{
+  const char *colon = strstr(text, ": ");
+
+  return colon ? first_line(colon + 2) : first_line(text);
+}
+
+static struct mtr_span cut_at(struct mtr_span text, size_t from, const char *stops)
+{
+  size_t end = from;
+
+  while (end < text.size && !strchr(stops, text.data[end]))
+    end++;
+  return mtr_span_of(text.data + from, end - from);
+}
+
+/* Catalogs carry a prefix inside DuckDB that nobody else should see. */
+static struct mtr_span without_prefix(struct mtr_span name)
+{
+  if (name.size > 2 && memcmp(name.data, "k_", 2) == 0)
+    return mtr_span_of(name.data + 2, name.size - 2);
+  return name;
+}
+
+/* The name a message is about: in double quotes, or a bare word behind "with name ". */
+static struct mtr_span name_in(struct mtr_span line)
+{
+  static const char bare[] = "with name ";
+  size_t at = find(line, bare);
+
+  if (at < line.size && at + strlen(bare) < line.size && line.data[at + strlen(bare)] != '"')
+    return without_prefix(cut_at(line, at + strlen(bare), " !"));
+  at = find(line, "\"");
+  return without_prefix(at < line.size ? cut_at(line, at + 1, "\"") : line);
+}
+
+/* Errors that Kiln's own macros and statements raise carry their condition and SQLSTATE. */
+static bool pass_through(const char *text, struct kiln_error *err)
+{
+  struct mtr_span line = after_kind(text);
+  static const char word[] = "SQLSTATE: ";
+  size_t at = find(line, word);
+  char five[6] = "XX000";
+
+  if (!starts_with(text, "Invalid Input Error: [")) return false;
+  if (at + strlen(word) + 5 <= line.size) memcpy(five, line.data + at + strlen(word), 5);
+  kiln_fail(err, five, "%.*s", MTR_SPAN_ARG(line));
+  return true;
+}
+
+void duck_error_map(const char *text, struct kiln_error *err)
+{
+  const struct rule *rule;
+  struct mtr_span line, name;
+
+  if (!text) text = "DuckDB gave no reason";
+  if (pass_through(text, err)) return;
+  rule = rule_for(text);
+  line = after_kind(text);
+  if (!rule) {
+    kiln_fail(err, "XX000", "[INTERNAL_ERROR] %s SQLSTATE: XX000", text);
+  } else if (!rule->before) {
+    kiln_fail(err, rule->sqlstate, "[%s] %.*s SQLSTATE: %s", rule->condition, MTR_SPAN_ARG(line),
+              rule->sqlstate);
+  } else if (!rule->after) {
+    kiln_fail(err, rule->sqlstate, "[%s] %s SQLSTATE: %s", rule->condition, rule->before,
+              rule->sqlstate);
+  } else {
+    name = name_in(line);
+    kiln_fail(err, rule->sqlstate, "[%s] %s%.*s%s SQLSTATE: %s", rule->condition, rule->before,
+              MTR_SPAN_ARG(name), rule->after, rule->sqlstate);
+  }
+}

@@ -1,0 +1,243 @@
+/* Starts, watches and stops a server. Its loop and workers never hold the interpreter lock and
+ * never call into Python; this file lets go of the lock whenever it waits for them. */
+#include "kiln/python/server_type.h"
+
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "kiln/engine/duckdb/duck_engine.h"
+#include "kiln/server/server.h"
+
+enum { MAX_WORDS = 16, LOOK_MS = 100 };
+
+typedef struct {
+  PyObject_HEAD struct kiln_server *server; /* NULL: stopped */
+  struct duck_engine *engine;
+  pthread_mutex_t lock; /* guards stopped */
+  pthread_cond_t changed;
+  bool stopped;
+  int port;
+  pid_t pid; /* of the process that started it: a forked child has none of its threads */
+} ServerObject;
+
+#define SERVER(op) ((ServerObject *)(op))
+
+struct start_options {
+  struct kiln_options server;
+  struct duck_engine_options engine;
+  const char *words[MAX_WORDS + 1];
+};
+
+/* ---- Start -------------------------------------------------------------------------------- */
+
+const char kiln_server_type_start_doc[] =
+    "start(library, setup_sql, work_folder, translator, *, address=None, port=0, tls=False,\n"
+    "      cert_file=None, key_file=None, cert_out=None, workers=0, batch_rows=0,\n"
+    "      checksum=False, token=None)\n--\n\n"
+    "Start a server on the DuckDB engine and return it.";
+
+static int read_words(PyObject *translator, struct start_options *options)
+{
+  Py_ssize_t i, count = PyTuple_GET_SIZE(translator);
+
+  if (count < 1 || count > MAX_WORDS) {
+    PyErr_Format(PyExc_ValueError, "translator has 1 to %d words, not %zd", MAX_WORDS, count);
+    return -1;
+  }
+  for (i = 0; i < count; i++) {
+    options->words[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(translator, i));
+    if (!options->words[i]) return -1;
+  }
+  options->engine.translator = options->words;
+  return 0;
+}
+
+static int read_options(PyObject *args, PyObject *kwargs, struct start_options *options)
+{
+  static char *names[] = {"library", "setup_sql",  "work_folder", "translator", "address",
+                          "port",    "tls",        "cert_file",   "key_file",   "cert_out",
+                          "workers", "batch_rows", "checksum",    "token",      NULL};
+  PyObject *translator = NULL;
+  int tls = 0, checksum = 0;
+  long long batch_rows = 0;
+
+  if (!PyArg_ParseTupleAndKeywords(
+          args, kwargs, "sssO!|$zipzzziLpz:start", names, &options->engine.library,
+          &options->engine.setup_sql, &options->engine.work_folder, &PyTuple_Type, &translator,
+          &options->server.address, &options->server.port, &tls, &options->server.cert_file,
+          &options->server.key_file, &options->server.cert_out, &options->server.workers,
+          &batch_rows, &checksum, &options->server.token))
+    return -1;
+  options->server.tls = tls != 0;
+  options->server.checksum = checksum != 0;
+  options->server.batch_rows = batch_rows;
+  return read_words(translator, options);
+}
+
+static enum mortar_status start_native(const struct start_options *options, ServerObject *self,
+                                       struct mortar_error *err)
+{
+  MTR_TRY(duck_engine_new(&options->engine, &self->engine, err));
+  MTR_TRY(kiln_server_start(&options->server, &duck_engine_functions, self->engine, &self->server,
+                            err));
+  self->port = kiln_server_port(self->server);
+  return MORTAR_OK;
+}
+
+static ServerObject *server_new(PyTypeObject *type)
+{
+  ServerObject *self = SERVER(type->tp_alloc(type, 0));
+
+  if (!self) return NULL;
+  pthread_mutex_init(&self->lock, NULL);
+  pthread_cond_init(&self->changed, NULL);
+  self->pid = getpid();
+  return self;
+}
+
+PyObject *kiln_server_type_start(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+  struct kiln_state *state = PyModule_GetState(module);
+  struct start_options options = {0};
+  struct mortar_error err = {0};
+  enum mortar_status st;
+  ServerObject *self;
+
+  if (read_options(args, kwargs, &options) < 0) return NULL;
+  self = server_new(state->server_type);
+  if (!self) return NULL;
+  Py_BEGIN_ALLOW_THREADS st = start_native(&options, self, &err);
+  Py_END_ALLOW_THREADS if (st == MORTAR_OK) return (PyObject *)self;
+  PyErr_SetString(state->error, err.message);
+  Py_DECREF(self);
+  return NULL;
+}
+
+/* ---- Stop --------------------------------------------------------------------------------- */
+
+static void mark_stopped(ServerObject *self)
+{
+  pthread_mutex_lock(&self->lock);
+  self->stopped = true;
+  pthread_cond_broadcast(&self->changed);
+  pthread_mutex_unlock(&self->lock);
+}
+
+/* Takes the handles out of the object first, so that a second call finds nothing to do. */
+static void stop_native(ServerObject *self)
+{
+  struct kiln_server *server = self->server;
+  struct duck_engine *engine = self->engine;
+
+  self->server = NULL;
+  self->engine = NULL;
+  if (self->pid != getpid()) return;
+  Py_BEGIN_ALLOW_THREADS kiln_server_stop(server);
+  duck_engine_free(engine);
+  mark_stopped(self);
+  Py_END_ALLOW_THREADS
+}
+
+static PyObject *server_stop(PyObject *self, PyObject *unused)
+{
+  (void)unused;
+  stop_native(SERVER(self));
+  Py_RETURN_NONE;
+}
+
+/* ---- Wait --------------------------------------------------------------------------------- */
+
+static bool wait_a_little(ServerObject *self)
+{
+  struct timespec until;
+  bool stopped;
+
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += LOOK_MS * 1000000L;
+  if (until.tv_nsec >= 1000000000L) {
+    until.tv_sec++;
+    until.tv_nsec -= 1000000000L;
+  }
+  pthread_mutex_lock(&self->lock);
+  if (!self->stopped) (void)pthread_cond_timedwait(&self->changed, &self->lock, &until);
+  stopped = self->stopped;
+  pthread_mutex_unlock(&self->lock);
+  return stopped;
+}
+
+/* Signals are for the main thread, which may be the one that waits here. */
+static PyObject *server_wait(PyObject *self, PyObject *unused)
+{
+  bool stopped = false;
+
+  (void)unused;
+  while (!stopped) {
+    Py_BEGIN_ALLOW_THREADS stopped = wait_a_little(SERVER(self));
+    Py_END_ALLOW_THREADS if (PyErr_CheckSignals() < 0) return NULL;
+  }
+  Py_RETURN_NONE;
+}
+
+/* ---- The type ----------------------------------------------------------------------------- */
+
+static PyObject *server_port(PyObject *self, void *closure)
+{
+  (void)closure;
+  return PyLong_FromLong(SERVER(self)->port);
+}
+
+static PyObject *server_duckdb(PyObject *self, void *closure)
+{
+  const struct duck_engine *engine = SERVER(self)->engine;
+
+  (void)closure;
+  if (!engine) Py_RETURN_NONE;
+  return PyUnicode_FromString(duck_engine_version(engine));
+}
+
+static int server_traverse(PyObject *self, visitproc visit, void *arg)
+{
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+
+static void server_dealloc(PyObject *self)
+{
+  PyTypeObject *type = Py_TYPE(self);
+
+  PyObject_GC_UnTrack(self);
+  stop_native(SERVER(self));
+  pthread_cond_destroy(&SERVER(self)->changed);
+  pthread_mutex_destroy(&SERVER(self)->lock);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+static PyMethodDef methods[] = {
+    {"stop", server_stop, METH_NOARGS,
+     "stop()\n--\n\nEnd running statements, threads and translators. Stopping twice is fine."},
+    {"wait", server_wait, METH_NOARGS,
+     "wait()\n--\n\nReturn once the server was stopped; signal handlers run meanwhile."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef getset[] = {
+    {"port", server_port, NULL, "The port that it listens on.", NULL},
+    {"duckdb_version", server_duckdb, NULL, "Of the DuckDB in use; None once stopped.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyType_Slot slots[] = {{Py_tp_doc, "A running Kiln; made by start()."},
+                              {Py_tp_dealloc, server_dealloc},
+                              {Py_tp_traverse, server_traverse},
+                              {Py_tp_methods, methods},
+                              {Py_tp_getset, getset},
+                              {0, NULL}};
+
+PyType_Spec kiln_server_type_spec = {
+    .name = "mortar.kiln._kiln.Server",
+    .basicsize = sizeof(ServerObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+             Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};

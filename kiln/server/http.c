@@ -1,0 +1,147 @@
+/* Paths, methods, authorisation. Refuses what is no path of a warehouse with a quick 404, which is
+ * also what the connector's question for feature flags gets. */
+#include "kiln/server/http.h"
+
+#include <event2/buffer.h>
+#include <event2/keyvalq_struct.h>
+#include <string.h>
+
+#include "kiln/server/auth.h"
+#include "kiln/server/exchange.h"
+
+/* The page of statistics holds 256 texts of 200 bytes, each byte six at most in JSON. */
+enum { STATS_LIMIT = 1024 * 1024 };
+
+static const char *reason_of(int status)
+{
+  switch (status) {
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 413:
+      return "Payload Too Large";
+    case 429:
+      return "Too Many Requests";
+    case 500:
+      return "Internal Server Error";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Answer";
+  }
+}
+
+void kiln_http_reply(struct evhttp_request *http, int status, const char *content_type)
+{
+  (void)evhttp_add_header(evhttp_request_get_output_headers(http), "Content-Type", content_type);
+  evhttp_send_reply(http, status, reason_of(status), NULL);
+}
+
+void kiln_http_error(struct evhttp_request *http, int status, const char *text)
+{
+  struct evbuffer *out = evhttp_request_get_output_buffer(http);
+
+  (void)evbuffer_drain(out, evbuffer_get_length(out));
+  (void)evbuffer_add_printf(out, "{\"error_code\":%d,\"message\":\"%s\"}", status, text);
+  kiln_http_reply(http, status, "application/json; charset=utf-8");
+}
+
+static bool is_rest(const char *path, const char *name)
+{
+  size_t n = strlen(name);
+
+  return strncmp(path, name, n) == 0 && path[n] != '\0';
+}
+
+/* "/cliservice" and "/cliservice/" at the end, the others anywhere before an id. */
+static bool is_thrift_path(const char *path)
+{
+  static const char hive[] = "/cliservice";
+  const char *sql = strstr(path, "/sql/");
+  size_t size = strlen(path), n = sizeof hive - 1;
+
+  if (sql && (is_rest(sql, "/sql/1.0/warehouses/") || is_rest(sql, "/sql/1.0/endpoints/") ||
+              is_rest(sql, "/sql/protocolv1/")))
+    return true;
+  if (size > n && path[size - 1] == '/') size--;
+  return size >= n && strncmp(path + size - n, hive, n) == 0;
+}
+
+static void refuse_credentials(struct evhttp_request *http, int status)
+{
+  const char *text = status == 401 ? "Credential was not sent." : "Invalid access token.";
+
+  (void)evhttp_add_header(evhttp_request_get_output_headers(http), "x-databricks-reason-phrase",
+                          text);
+  if (status == 401)
+    (void)evhttp_add_header(evhttp_request_get_output_headers(http), "WWW-Authenticate", "Bearer");
+  kiln_http_error(http, status, text);
+}
+
+static bool may_speak(struct kiln_core *core, struct evhttp_request *http)
+{
+  const char *header = evhttp_find_header(evhttp_request_get_input_headers(http), "Authorization");
+  int status = kiln_auth_check(core->options.token, header);
+
+  if (status == 0) return true;
+  core->stats.errors++;
+  refuse_credentials(http, status);
+  return false;
+}
+
+static void answer_call(struct kiln_core *core, struct evhttp_request *http)
+{
+  struct kiln_exchange *x;
+
+  if (evhttp_request_get_command(http) != EVHTTP_REQ_POST) {
+    (void)evhttp_add_header(evhttp_request_get_output_headers(http), "Allow", "POST");
+    kiln_http_error(http, 405, "a Thrift call is a POST");
+    return;
+  }
+  if (!may_speak(core, http)) return;
+  x = kiln_exchange_new(core, http);
+  if (!x)
+    kiln_http_error(http, 500, "out of memory");
+  else if (core->stopping)
+    kiln_exchange_unavailable(x);
+  else
+    kiln_exchange_dispatch(x);
+}
+
+static void answer_stats(struct kiln_core *core, struct evhttp_request *http)
+{
+  struct mtr_buf json;
+
+  mtr_buf_init(&json, NULL, "statistics", STATS_LIMIT);
+  if (kiln_stats_json(&core->stats, &json, NULL) == MORTAR_OK &&
+      evbuffer_add(evhttp_request_get_output_buffer(http), json.data, json.size) == 0)
+    kiln_http_reply(http, 200, "application/json");
+  else
+    kiln_http_error(http, 500, "out of memory");
+  mtr_buf_fini(&json);
+}
+
+void kiln_http_on_request(struct evhttp_request *http, void *arg)
+{
+  struct kiln_front *front = arg;
+  const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(http);
+  const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
+
+  if (!path) path = "";
+  if (kiln_routes_answer(front->routes, front->core->base, path, http)) return;
+  if (is_thrift_path(path))
+    answer_call(front->core, http);
+  else if (strcmp(path, "/kiln/stats") == 0)
+    answer_stats(front->core, http);
+  else
+    kiln_http_error(http, 404, "no such path");
+}

@@ -1,0 +1,390 @@
+/* Runs statements, makes pages, cancels, cleans up. Two FetchResults for one operation at the same
+ * time are refused by the caller (calls.c): rows have one reader. */
+#include "kiln/server/operation.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "kiln/server/reply.h"
+#include "kiln/server/status.h"
+
+/* As for a decoded request in exchange.c, and the copy of its bytes. */
+enum { ARENA_LIMIT = 384 * 1024 * 1024 };
+
+/* An interrupt may come a moment before the engine can hear it, so it is repeated. */
+enum { NUDGE_US = 20 * 1000 };
+
+static void submit(struct kiln_operation *op, void (*run)(struct kiln_job *),
+                   void (*done)(struct kiln_job *))
+{
+  op->busy = true;
+  op->job.run = run;
+  op->job.done = done;
+  kiln_core_submit(op->core, &op->job);
+}
+
+/* ---- The engine's handle ------------------------------------------------------------------ */
+
+static void interrupt(struct kiln_operation *op)
+{
+  struct kiln_core *core = op->core;
+  void *ctx;
+
+  (void)pthread_mutex_lock(&op->ctx_lock);
+  ctx = atomic_load(&op->ctx);
+  if (ctx && core->engine->interrupt) core->engine->interrupt(core->engine_ctx, ctx);
+  (void)pthread_mutex_unlock(&op->ctx_lock);
+}
+
+/* On the thread of a job, after the stream was released. */
+static void finish(struct kiln_operation *op)
+{
+  struct kiln_core *core = op->core;
+  void *ctx;
+
+  (void)pthread_mutex_lock(&op->ctx_lock);
+  ctx = atomic_exchange(&op->ctx, NULL);
+  (void)pthread_mutex_unlock(&op->ctx_lock);
+  if (ctx && core->engine->finish) core->engine->finish(core->engine_ctx, ctx);
+}
+
+static void arm_nudge(struct kiln_core *core)
+{
+  struct timeval tv = {0, NUDGE_US};
+
+  (void)evtimer_add(core->nudge, &tv);
+}
+
+void kiln_operation_nudge(struct kiln_core *core)
+{
+  struct kiln_link *link;
+
+  for (link = core->canceling.next; link != &core->canceling; link = link->next)
+    interrupt(KILN_OWNER(link, struct kiln_operation, in_canceling));
+  if (!kiln_list_empty(&core->canceling)) arm_nudge(core);
+}
+
+/* ---- Making and freeing ------------------------------------------------------------------- */
+
+static void destroy(struct kiln_operation *op)
+{
+  struct kiln_session *session = op->session;
+
+  kiln_rows_free(op->rows);
+  kiln_list_remove(&op->in_canceling);
+  mtr_arena_fini(&op->arena);
+  (void)pthread_mutex_destroy(&op->ctx_lock);
+  mtr_free(NULL, op, sizeof *op);
+  kiln_session_leave(session);
+}
+
+bool kiln_operation_describe(const struct kiln_session *session,
+                             const struct mtr_TExecuteStatementReq *req, struct mtr_arena *arena,
+                             struct kiln_statement *out)
+{
+  out->sql = mtr_arena_text(arena, req->statement.data, req->statement.size);
+  out->size = req->statement.size;
+  out->catalog = session->catalog;
+  out->schema = session->schema;
+  out->parameters = req->parameters.items;
+  out->parameter_count = req->parameters.count;
+  out->lz4 = req->can_decompress_lz4_result;
+  return out->sql != NULL;
+}
+
+static enum mortar_status copy_request(struct kiln_operation *op, struct mtr_span bytes,
+                                       struct mortar_error *err)
+{
+  struct mtr_TExecuteStatementReq *req = mtr_arena_alloc(&op->arena, 1, sizeof *req);
+  const char *copy = mtr_arena_text(&op->arena, bytes.data, bytes.size);
+  struct mtr_message head;
+
+  if (!req || !copy) return mtr_fail_nomem(err, "statement");
+  MTR_TRY(mtr_message_read(mtr_span_of(copy, bytes.size), &mtr_TExecuteStatementReq_info, req,
+                           &op->arena, &head, err));
+  op->req = req;
+  if (!kiln_operation_describe(op->session, req, &op->arena, &op->statement))
+    return mtr_fail_nomem(err, "statement text");
+  return MORTAR_OK;
+}
+
+static void adopt_outcome(struct kiln_operation *op, const struct kiln_outcome *known)
+{
+  op->answered = true;
+  op->run_ok = known->ok;
+  op->answer = known->answer;
+  if (!known->ok) op->error = known->error;
+  atomic_store(&op->ctx, known->ctx);
+}
+
+static struct kiln_operation *make(struct kiln_session *session)
+{
+  struct kiln_operation *op = mtr_calloc(NULL, 1, sizeof *op);
+
+  if (!op) return NULL;
+  op->core = session->core;
+  op->session = session;
+  session->users++;
+  op->answer.rows_affected = -1;
+  op->state = MTR_OPERATION_RUNNING;
+  mtr_arena_init(&op->arena, NULL, ARENA_LIMIT);
+  (void)pthread_mutex_init(&op->ctx_lock, NULL);
+  kiln_list_init(&op->in_session);
+  kiln_list_init(&op->in_canceling);
+  kiln_list_init(&op->waiters);
+  return op;
+}
+
+enum mortar_status kiln_operation_new(struct kiln_session *session, struct mtr_span bytes,
+                                      struct kiln_operation **out, struct mortar_error *err)
+{
+  enum mortar_status st = MORTAR_OK;
+  struct kiln_core *core = session->core;
+  struct kiln_operation *op = make(session);
+
+  *out = NULL;
+  if (!op) return mtr_fail_nomem(err, "operation");
+  MTR_GOTO(copy_request(op, bytes, err));
+  MTR_GOTO(kiln_table_add(&core->operations, &core->ids, "operation", &op->entry, err));
+  kiln_list_append(&session->operations, &op->in_session);
+  core->stats.operations_open++;
+  core->stats.operations_total++;
+  *out = op;
+  op = NULL;
+done:
+  if (op) destroy(op);
+  return st;
+}
+
+/* ---- Waiting ------------------------------------------------------------------------------ */
+
+static void wake(struct kiln_exchange *x)
+{
+  struct kiln_operation *op = x->operation;
+
+  kiln_exchange_disarm(x);
+  kiln_list_remove(&x->wait_link);
+  x->operation = NULL;
+  x->resume(x, op);
+}
+
+void kiln_operation_wait(struct kiln_operation *op, struct kiln_exchange *x, int64_t wait_ms,
+                         void (*resume)(struct kiln_exchange *x, struct kiln_operation *op))
+{
+  x->operation = op;
+  x->resume = resume;
+  kiln_list_append(&op->waiters, &x->wait_link);
+  if (wait_ms >= 0) kiln_exchange_after(x, wait_ms * 1000, wake);
+}
+
+/* Whoever is woken may close the operation; waking keeps it from being freed meanwhile. The caller
+ * calls settle afterwards. */
+static void set_state(struct kiln_operation *op, int32_t state)
+{
+  op->state = state;
+  op->waking = true;
+  while (!kiln_list_empty(&op->waiters))
+    wake(KILN_OWNER(op->waiters.next, struct kiln_exchange, wait_link));
+  op->waking = false;
+}
+
+/* ---- Cleaning up -------------------------------------------------------------------------- */
+
+static void run_clean(struct kiln_job *job)
+{
+  struct kiln_operation *op = KILN_OWNER(job, struct kiln_operation, job);
+
+  kiln_rows_free(op->rows);
+  op->rows = NULL;
+  finish(op);
+}
+
+static void done_clean(struct kiln_job *job)
+{
+  destroy(KILN_OWNER(job, struct kiln_operation, job));
+}
+
+/* Frees a closed operation that nobody works for or is being told about; on a worker while the
+ * engine still has a part in it. */
+static void settle(struct kiln_operation *op)
+{
+  if (!op->closed || op->busy || op->waking) return;
+  if (op->rows || atomic_load(&op->ctx))
+    submit(op, run_clean, done_clean);
+  else
+    destroy(op);
+}
+
+static void stop_work(struct kiln_operation *op)
+{
+  atomic_store(&op->canceled, true);
+  if (!op->busy) return;
+  kiln_list_remove(&op->in_canceling);
+  kiln_list_append(&op->core->canceling, &op->in_canceling);
+  interrupt(op);
+  arm_nudge(op->core);
+}
+
+void kiln_operation_cancel(struct kiln_operation *op)
+{
+  if (op->state != MTR_OPERATION_RUNNING && !op->busy) return;
+  stop_work(op);
+  set_state(op, MTR_OPERATION_CANCELED);
+  settle(op);
+}
+
+void kiln_operation_close(struct kiln_operation *op)
+{
+  if (op->closed) {
+    settle(op);
+    return;
+  }
+  op->closed = true;
+  kiln_table_remove(&op->core->operations, &op->entry);
+  kiln_list_remove(&op->in_session);
+  op->core->stats.operations_open--;
+  stop_work(op);
+  if (op->state == MTR_OPERATION_RUNNING) set_state(op, MTR_OPERATION_CLOSED);
+  settle(op);
+}
+
+static void job_ended(struct kiln_operation *op)
+{
+  op->busy = false;
+  kiln_list_remove(&op->in_canceling);
+}
+
+/* ---- Running ------------------------------------------------------------------------------ */
+
+static void rows_options(const struct kiln_operation *op, struct kiln_rows_options *out)
+{
+  const struct kiln_options *options = &op->core->options;
+  const struct mtr_TExecuteStatementReq *req = op->req;
+
+  out->batch_rows = options->batch_rows;
+  out->row_limit = req->result_row_limit > 0 ? req->result_row_limit : -1;
+  out->lz4 = req->can_decompress_lz4_result;
+  out->checksum = options->checksum;
+}
+
+static bool call_engine(struct kiln_operation *op)
+{
+  struct kiln_core *core = op->core;
+
+  if (op->answered) return op->run_ok;
+  if (atomic_load(&op->canceled)) {
+    kiln_fail(&op->error, "57014", "the statement was canceled");
+    return false;
+  }
+  return core->engine->execute(core->engine_ctx, op->session->engine_session, &op->statement,
+                               &op->ctx, &op->answer, &op->error);
+}
+
+static void run_statement(struct kiln_job *job)
+{
+  struct kiln_operation *op = KILN_OWNER(job, struct kiln_operation, job);
+  struct kiln_rows_options options;
+
+  op->run_ok = call_engine(op);
+  if (op->run_ok && !op->answer.prepared) {
+    rows_options(op, &options);
+    op->run_ok = kiln_rows_new(&op->answer.stream, &options, &op->rows, &op->error);
+  }
+  if (!op->run_ok) finish(op);
+}
+
+static void done_statement(struct kiln_job *job)
+{
+  struct kiln_operation *op = KILN_OWNER(job, struct kiln_operation, job);
+
+  if (!op->run_ok) op->core->stats.errors++;
+  job_ended(op);
+  if (op->state == MTR_OPERATION_RUNNING)
+    set_state(op, op->run_ok ? MTR_OPERATION_FINISHED : MTR_OPERATION_ERROR);
+  settle(op);
+}
+
+void kiln_operation_start(struct kiln_operation *op, const struct kiln_outcome *known)
+{
+  if (known) adopt_outcome(op, known);
+  submit(op, run_statement, done_statement);
+}
+
+/* ---- Pages -------------------------------------------------------------------------------- */
+
+static enum mortar_status encode_page(struct kiln_operation *op, struct mtr_TRowSet *page,
+                                      struct mortar_error *err)
+{
+  struct kiln_exchange *x = op->reader;
+
+  if (x->call->kind == KILN_CALL_FETCH) return kiln_reply_page(x, op, page, op->page_more, err);
+  return kiln_reply_direct(x, op, MTR_OPERATION_FINISHED, page, op->page_more, !op->page_more, err);
+}
+
+static void run_page(struct kiln_job *job)
+{
+  struct kiln_operation *op = KILN_OWNER(job, struct kiln_operation, job);
+  struct mtr_TRowSet *page = NULL;
+  struct mortar_error err = {0};
+
+  op->page_ok =
+      kiln_rows_page(op->rows, op->max_rows, op->max_bytes, &page, &op->page_more, &op->error);
+  if (op->page_ok && encode_page(op, page, &err) != MORTAR_OK) {
+    kiln_error_from(&op->error, &err);
+    op->page_ok = false;
+  }
+  if (op->page_ok) op->next_row = kiln_rows_sent(op->rows);
+  if (op->page_ok && !op->page_more) finish(op);
+}
+
+/* The rows are lost: what was sent can't be sent again, so the operation has failed. */
+static void page_failed(struct kiln_operation *op, struct kiln_exchange *x)
+{
+  struct mortar_error err = {0};
+
+  if (x->call->kind == KILN_CALL_FETCH) {
+    kiln_exchange_refuse(x, &op->error);
+    return;
+  }
+  op->core->stats.errors++;
+  if (kiln_reply_direct(x, op, MTR_OPERATION_ERROR, NULL, false, true, &err) == MORTAR_OK)
+    kiln_exchange_send(x);
+  else
+    kiln_exchange_refuse_with(x, &err);
+}
+
+static void done_page(struct kiln_job *job)
+{
+  struct kiln_operation *op = KILN_OWNER(job, struct kiln_operation, job);
+  struct kiln_exchange *x = op->reader;
+  bool direct = x->call->kind == KILN_CALL_EXECUTE;
+
+  op->reader = NULL;
+  if (op->closed || op->state == MTR_OPERATION_CANCELED) {
+    kiln_fail(&op->error, "57014", "the statement was canceled");
+    op->page_ok = false;
+  }
+  if (op->page_ok) {
+    kiln_exchange_send(x);
+  } else {
+    page_failed(op, x);
+    if (op->state == MTR_OPERATION_FINISHED) op->state = MTR_OPERATION_ERROR;
+  }
+  job_ended(op);
+  if (direct && !(op->page_ok && op->page_more))
+    kiln_operation_close(op);
+  else
+    settle(op);
+}
+
+void kiln_operation_page(struct kiln_operation *op, struct kiln_exchange *x, int64_t max_rows,
+                         int64_t max_bytes)
+{
+  int64_t limit = op->core->options.max_inline_rows;
+
+  if (max_rows <= 0 || (limit > 0 && limit < max_rows)) max_rows = limit;
+  op->max_rows = max_rows;
+  op->max_bytes = max_bytes;
+  op->reader = x;
+  submit(op, run_page, done_page);
+}

@@ -1,0 +1,86 @@
+/* One statement on the server: from ExecuteStatement to CloseOperation.
+ *
+ *     RUNNING -> FINISHED | ERROR | CANCELED        closed: out of the table, freed when idle
+ *
+ * At most one job works for an operation at a time (busy): the run, a page, or the clean-up. The
+ * loop changes state; a job reads what was fixed before it was submitted, fills rows, answer and
+ * error, and calls the engine. The engine's handle is under ctx_lock, so that an interrupt never
+ * meets a handle that is being finished. */
+#ifndef KILN_SERVER_OPERATION_H
+#define KILN_SERVER_OPERATION_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "kiln/server/exchange.h"
+#include "kiln/server/rows.h"
+#include "kiln/server/session.h"
+
+struct kiln_operation {
+  struct kiln_job job;
+  struct kiln_core *core;
+  struct kiln_session *session;
+  struct kiln_entry entry;
+  struct kiln_link in_session, in_canceling, waiters;
+
+  struct mtr_arena arena; /* the request and the statement's text */
+  const struct mtr_TExecuteStatementReq *req;
+  struct kiln_statement statement;
+
+  int32_t state; /* MTR_OPERATION_... */
+  bool busy, closed, waking, run_ok, answered;
+  struct kiln_answer answer;
+  struct kiln_rows *rows; /* after a run that went well */
+  struct kiln_error error;
+  int64_t next_row; /* of the next page */
+
+  pthread_mutex_t ctx_lock;
+  _Atomic(void *) ctx;
+  _Atomic bool canceled;
+
+  struct kiln_exchange *reader; /* whom the page is for */
+  int64_t max_rows, max_bytes;  /* of that page */
+  bool page_ok, page_more;
+};
+
+/* What an engine that never blocks has said before there was an operation. */
+struct kiln_outcome {
+  bool ok;
+  struct kiln_answer answer; /* when ok */
+  struct kiln_error error;   /* when not */
+  void *ctx;
+};
+
+/* Makes an operation of the request's bytes. */
+MORTAR_MUST_USE enum mortar_status kiln_operation_new(struct kiln_session *session,
+                                                      struct mtr_span bytes,
+                                                      struct kiln_operation **out,
+                                                      struct mortar_error *err);
+
+/* What the engine is told of a request; texts live in arena and in the request's bytes. */
+MORTAR_MUST_USE bool kiln_operation_describe(const struct kiln_session *session,
+                                             const struct mtr_TExecuteStatementReq *req,
+                                             struct mtr_arena *arena, struct kiln_statement *out);
+
+/* Runs the statement, or takes over what is known of it already. Exchanges that shall hear of it
+ * wait before this is called. */
+void kiln_operation_start(struct kiln_operation *op, const struct kiln_outcome *known);
+
+/* resume is called once: when the state changes, or after wait_ms (negative: never). */
+void kiln_operation_wait(struct kiln_operation *op, struct kiln_exchange *x, int64_t wait_ms,
+                         void (*resume)(struct kiln_exchange *x, struct kiln_operation *op));
+
+/* Makes the next page and replies with it. The operation is FINISHED and not busy. */
+void kiln_operation_page(struct kiln_operation *op, struct kiln_exchange *x, int64_t max_rows,
+                         int64_t max_bytes);
+
+/* An operation that has ended is left alone. */
+void kiln_operation_cancel(struct kiln_operation *op);
+
+/* Cancels what runs, takes it out of the table; it is freed when its job has ended. */
+void kiln_operation_close(struct kiln_operation *op);
+
+/* Interrupts all that should have stopped. Called by core's timer. */
+void kiln_operation_nudge(struct kiln_core *core);
+
+#endif

@@ -1,0 +1,109 @@
+/* The nested replies, field by field as recorded warehouses fill them. Reads an operation whose
+ * job has ended, or is the caller. */
+#include "kiln/server/reply.h"
+
+#include "kiln/server/status.h"
+
+struct handle_parts {
+  struct mtr_TOperationHandle handle;
+  struct mtr_THandleIdentifier id;
+};
+
+static void fill_handle(struct handle_parts *parts, const struct kiln_operation *op)
+{
+  struct mtr_THandleIdentifier *id = &parts->id;
+
+  memset(parts, 0, sizeof *parts);
+  MTR_SET(id, THandleIdentifier, guid, mtr_span_of(op->entry.id, KILN_ID_SIZE));
+  MTR_SET(id, THandleIdentifier, secret, mtr_span_of(op->entry.secret, KILN_ID_SIZE));
+  MTR_SET(&parts->handle, TOperationHandle, operation_id, id);
+  MTR_SET(&parts->handle, TOperationHandle, operation_type, 0);
+  MTR_SET(&parts->handle, TOperationHandle, has_result_set, true);
+}
+
+/* What is wrong with an operation that has ended badly. */
+static void fill_failure(struct mtr_TGetOperationStatusResp *out, const struct kiln_operation *op)
+{
+  MTR_SET(out, TGetOperationStatusResp, sql_state, mtr_span_text(op->error.sqlstate));
+  MTR_SET(out, TGetOperationStatusResp, error_code, 0);
+  MTR_SET(out, TGetOperationStatusResp, error_message, mtr_span_text(op->error.message));
+  MTR_SET(out, TGetOperationStatusResp, display_message, mtr_span_text(op->error.message));
+}
+
+static void fill_state(struct mtr_TGetOperationStatusResp *out, const struct kiln_operation *op,
+                       int32_t state)
+{
+  memset(out, 0, sizeof *out);
+  MTR_SET(out, TGetOperationStatusResp, status, &kiln_status_success);
+  MTR_SET(out, TGetOperationStatusResp, operation_state, state);
+  if (state == MTR_OPERATION_ERROR) fill_failure(out, op);
+  if (state == MTR_OPERATION_FINISHED && op->answer.rows_affected >= 0)
+    MTR_SET(out, TGetOperationStatusResp, num_modified_rows, op->answer.rows_affected);
+}
+
+enum mortar_status kiln_reply_handle(struct kiln_exchange *x, const struct kiln_operation *op,
+                                     struct mortar_error *err)
+{
+  struct mtr_TExecuteStatementResp resp = {0};
+  struct handle_parts handle;
+
+  fill_handle(&handle, op);
+  MTR_SET(&resp, TExecuteStatementResp, status, &kiln_status_success);
+  MTR_SET(&resp, TExecuteStatementResp, operation_handle, &handle.handle);
+  return kiln_exchange_encode(x, &resp, err);
+}
+
+static void fill_page(struct mtr_TFetchResultsResp *out, struct mtr_TRowSet *page, bool more)
+{
+  memset(out, 0, sizeof *out);
+  MTR_SET(out, TFetchResultsResp, status, &kiln_status_success);
+  MTR_SET(out, TFetchResultsResp, has_more_rows, more);
+  MTR_SET(out, TFetchResultsResp, results, page);
+}
+
+enum mortar_status kiln_reply_direct(struct kiln_exchange *x, const struct kiln_operation *op,
+                                     int32_t state, struct mtr_TRowSet *page, bool more,
+                                     bool closed, struct mortar_error *err)
+{
+  struct mtr_TExecuteStatementResp resp = {0};
+  struct mtr_TSparkDirectResults direct = {0};
+  struct mtr_TGetOperationStatusResp status;
+  struct mtr_TFetchResultsResp fetched;
+  struct mtr_TCloseOperationResp closing = {0};
+  struct handle_parts handle;
+
+  fill_handle(&handle, op);
+  fill_state(&status, op, state);
+  fill_page(&fetched, page, more);
+  MTR_SET(&closing, TCloseOperationResp, status, &kiln_status_success);
+  MTR_SET(&direct, TSparkDirectResults, operation_status, &status);
+  if (state == MTR_OPERATION_FINISHED)
+    MTR_SET(&direct, TSparkDirectResults, result_set_metadata, kiln_rows_metadata(op->rows));
+  if (page) MTR_SET(&direct, TSparkDirectResults, result_set, &fetched);
+  if (closed) MTR_SET(&direct, TSparkDirectResults, close_operation, &closing);
+  MTR_SET(&resp, TExecuteStatementResp, status, &kiln_status_success);
+  MTR_SET(&resp, TExecuteStatementResp, operation_handle, &handle.handle);
+  MTR_SET(&resp, TExecuteStatementResp, direct_results, &direct);
+  return kiln_exchange_encode(x, &resp, err);
+}
+
+/* The metadata always goes along: the connector falls over a page without it. */
+enum mortar_status kiln_reply_page(struct kiln_exchange *x, const struct kiln_operation *op,
+                                   struct mtr_TRowSet *page, bool more, struct mortar_error *err)
+{
+  struct mtr_TFetchResultsResp resp;
+
+  fill_page(&resp, page, more);
+  MTR_SET(&resp, TFetchResultsResp, result_set_metadata, kiln_rows_metadata(op->rows));
+  return kiln_exchange_encode(x, &resp, err);
+}
+
+enum mortar_status kiln_reply_state(struct kiln_exchange *x, const struct kiln_operation *op,
+                                    struct mortar_error *err)
+{
+  struct mtr_TGetOperationStatusResp resp;
+
+  fill_state(&resp, op, op->state);
+  MTR_SET(&resp, TGetOperationStatusResp, has_result_set, true);
+  return kiln_exchange_encode(x, &resp, err);
+}

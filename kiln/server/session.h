@@ -1,0 +1,40 @@
+/* A session: an engine's session, its namespace and its operations. Loop thread only.
+ *
+ * Closing takes it out of the table at once; the engine's part is closed by a job when the last
+ * operation is gone, and only then is it freed. */
+#ifndef KILN_SERVER_SESSION_H
+#define KILN_SERVER_SESSION_H
+
+#include "kiln/server/exchange.h"
+
+struct kiln_session {
+  struct kiln_job job; /* opens, later closes the engine's session */
+  struct kiln_core *core;
+  struct kiln_entry entry;
+  char *catalog, *schema;
+  void *engine_session;
+  bool has_engine_session, closed;
+  int32_t protocol;
+  struct kiln_link operations; /* open ones */
+  size_t users;                /* operations that are not freed, and the opening job */
+  struct kiln_exchange *opener;
+  struct kiln_error error;
+};
+
+void kiln_session_on_open(struct kiln_exchange *x);  /* handler of OpenSession */
+void kiln_session_on_close(struct kiln_exchange *x); /* handler of CloseSession */
+
+/* NULL unless the handle names an open session. */
+struct kiln_session *kiln_session_find(struct kiln_core *core,
+                                       const struct mtr_TSessionHandle *handle);
+
+/* Answers that there is no such session. Frees x. */
+void kiln_session_refuse(struct kiln_exchange *x, const struct mtr_TSessionHandle *handle);
+
+/* Closes it and its operations. */
+void kiln_session_close(struct kiln_session *session);
+
+/* An operation that is gone says so. */
+void kiln_session_leave(struct kiln_session *session);
+
+#endif

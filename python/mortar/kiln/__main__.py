@@ -1,0 +1,126 @@
+"""The command ``kiln``, also ``python -m mortar.kiln``: runs a local warehouse until it is ended."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from types import FrameType
+
+from .. import __version__
+
+HTTP_PATH = "/sql/1.0/warehouses/kiln"
+
+
+class _Ended(BaseException):
+    """Somebody asked for the end, by Ctrl-C or SIGTERM."""
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    # A second signal must not break the clean-up that the first one started.
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, signal.SIG_IGN)
+    raise _Ended
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="kiln", description="A local SQL warehouse to develop and test against."
+    )
+    add = parser.add_argument
+    add("--version", action="version", version=f"kiln {__version__}")
+    add("--port", type=int, default=0, metavar="N", help="the port; a free one otherwise")
+    add("--address", metavar="A", help="where to listen; 127.0.0.1 otherwise")
+    add("--tls", action="store_true", help="HTTPS with a self-signed certificate")
+    add("--token", metavar="T", help="refuse other access tokens than this one")
+    add("--batch-rows", type=int, default=0, metavar="N", help="rows of one Arrow batch; 4096")
+    add("--checksum", action="store_true", help="put checksums into LZ4 frames")
+    add("--workers", type=int, default=0, metavar="N", help="statements that run at once; 8")
+    add("--ready-file", type=Path, metavar="F", help="a file to write the URL to once it is ready")
+    return parser.parse_args(argv)
+
+
+def _library() -> str:
+    spec = find_spec("_duckdb")
+    if spec is None or spec.origin is None:
+        raise SystemExit("kiln: DuckDB is not installed: pip install 'mortar-sql[kiln]'")
+    if find_spec("sqlglot") is None:
+        raise SystemExit("kiln: sqlglot is not installed: pip install 'mortar-sql[kiln]'")
+    return spec.origin
+
+
+def _setup_sql(work_folder: str) -> str:
+    """The statements of setup.sql with the folder in its places, as string literals."""
+    text = files(__package__).joinpath("setup.sql").read_text(encoding="utf-8")
+    for name, path in (
+        ("{work_folder}", work_folder),
+        ("{temp_folder}", os.path.join(work_folder, "spill")),
+    ):
+        text = text.replace(name, "'" + path.replace("'", "''") + "'")
+    return text
+
+
+def _announce(url: str, arguments: argparse.Namespace, certificate: str | None) -> None:
+    token = arguments.token or "any"
+    print(f"Kiln is ready: {url}{HTTP_PATH}")
+    if certificate:
+        print(f"  certificate: {certificate}")
+    print(f"  access token: {token}")
+    print("  try: SELECT carrier, count(*) FROM samples.nycflights.flights GROUP BY carrier")
+    print("  Ctrl-C ends it; what you created is gone then.", flush=True)
+    if arguments.ready_file:
+        part = arguments.ready_file.with_name(arguments.ready_file.name + ".part")
+        part.write_text(f"{url}{HTTP_PATH}\n", encoding="utf-8")
+        part.replace(arguments.ready_file)  # readers never see half a line
+
+
+def _serve(arguments: argparse.Namespace, work_folder: str) -> None:
+    from . import _kiln
+
+    certificate = os.path.join(work_folder, "certificate.pem") if arguments.tls else None
+    try:
+        server = _kiln.start(
+            library=_library(),
+            setup_sql=_setup_sql(work_folder),
+            work_folder=work_folder,
+            translator=(sys.executable, "-m", "mortar.kiln.translator"),
+            address=arguments.address,
+            port=arguments.port,
+            tls=arguments.tls,
+            cert_out=certificate,
+            workers=arguments.workers,
+            batch_rows=arguments.batch_rows,
+            checksum=arguments.checksum,
+            token=arguments.token,
+        )
+    except _kiln.Error as error:
+        raise SystemExit(f"kiln: {error}") from None
+    try:
+        host = arguments.address or "127.0.0.1"
+        host = f"[{host}]" if ":" in host else host
+        scheme = "https" if arguments.tls else "http"
+        _announce(f"{scheme}://{host}:{server.port}", arguments, certificate)
+        server.wait()
+    finally:
+        server.stop()
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = _arguments(argv)
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _end)
+        with tempfile.TemporaryDirectory(prefix="kiln-") as work_folder:
+            _serve(arguments, work_folder)
+    except _Ended:
+        pass
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+from typing import final
+
+class Error(Exception): ...
+
+@final
+class Server:
+    @property
+    def port(self) -> int: ...
+    @property
+    def duckdb_version(self) -> str | None: ...
+    def stop(self) -> None: ...
+    def wait(self) -> None: ...
+
+def start(
+    library: str,
+    setup_sql: str,
+    work_folder: str,
+    translator: tuple[str, ...],
+    *,
+    address: str | None = None,
+    port: int = 0,
+    tls: bool = False,
+    cert_file: str | None = None,
+    key_file: str | None = None,
+    cert_out: str | None = None,
+    workers: int = 0,
+    batch_rows: int = 0,
+    checksum: bool = False,
+    token: str | None = None,
+) -> Server: ...

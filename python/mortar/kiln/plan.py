@@ -1,0 +1,31 @@
+"""What the engine is to do for one statement, and how a statement is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+class Refused(Exception):
+    """A statement that a warehouse would refuse, in a warehouse's words."""
+
+    def __init__(self, condition: str, sqlstate: str, text: str, tail: str = "") -> None:
+        self.sqlstate = sqlstate
+        super().__init__(f"[{condition}] {text} SQLSTATE: {sqlstate}{tail}")
+
+
+@dataclass
+class Plan:
+    """DuckDB statements, of which the last gives the answer.
+
+    answer is one of ``none`` (no result set), ``rows``, ``insert``, ``change`` and ``merge``: the
+    last three count rows, and several statements then run in one transaction.
+    """
+
+    answer: str
+    statements: list[str] = field(default_factory=list)
+    use: tuple[str, str] = ("", "")
+    samples: bool = False
+
+    def fields(self) -> list[str]:
+        samples = "samples" if self.samples else ""
+        return ["plan", self.answer, *self.use, samples, *self.statements]

@@ -1,0 +1,56 @@
+"""A translator process: reads statements from standard input, answers with plans.
+
+Kiln starts a few of these, because parsing holds the interpreter lock and may take long. It ends
+a translator that is too slow and starts another. The process ends when its input does.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+from . import samples, session_words
+from .frames import read_message, write_message
+from .plan import Plan, Refused
+from .translate import translate
+
+
+def plan_statement(sql: str, catalog: str, schema: str, *parameters: str) -> Plan:
+    """Session words first, then translation. Parameters come as name, type, name, type..."""
+    pairs = list(zip(parameters[::2], parameters[1::2]))
+    return session_words.answer(sql, catalog, schema) or translate(sql, catalog, pairs)
+
+
+def reply(fields: list[str]) -> list[str]:
+    """The answer to one message: a plan, or why there is none."""
+    kind, *rest = fields
+    try:
+        plan = samples.load_plan(rest[0]) if kind == "samples" else plan_statement(*rest)
+        return plan.fields()
+    except Refused as refused:
+        return ["refused", refused.sqlstate, str(refused)]
+    except RecursionError:
+        return ["refused", "54001", "[PARSE_SYNTAX_ERROR] The statement is nested too deeply."]
+    except Exception as error:  # a defect of a translation must not end the process
+        text = f"[INTERNAL_ERROR] Kiln could not translate the statement: {error!r}"
+        return ["refused", "XX000", text]
+
+
+def main() -> None:
+    # What the messages travel on is kept from anything that prints.
+    incoming = os.fdopen(os.dup(0), "rb")
+    outgoing = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+    while (fields := read_message(incoming)) is not None:
+        try:
+            write_message(outgoing, reply(fields))
+        except BrokenPipeError:
+            break
+    sys.stderr.flush()
+    os._exit(0)  # nothing is left to do, and a broken pipe must not be reported
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+/* An engine for tests: statements of a few words, and counters that tell whether the server gave
+ * back all that it took.
+ *
+ *     rows N       N rows of one column n, 0 to N-1, in arrays of 1,000
+ *     half N       N rows, then the stream fails
+ *     fail         fails with 42P01
+ *     slow         runs until it is interrupted, then fails with 57014 (10 s at the most)
+ *     ddl          has no result set         dml      changed 3 rows
+ *     unsigned     a column without SQL type  echo    fails with its session's namespace */
+#ifndef TESTS_KILN_TINY_ENGINE_H
+#define TESTS_KILN_TINY_ENGINE_H
+
+#include <stdatomic.h>
+
+#include "kiln/server/engine.h"
+
+struct tiny_engine {
+  _Atomic int sessions, contexts, streams; /* live ones */
+  _Atomic int interrupts, executed;
+};
+
+extern const struct kiln_engine tiny_engine, tiny_engine_inline;
+
+#endif
