@@ -1,0 +1,71 @@
+"""What the Python tests share: where things are, and a running Kiln.
+
+MORTAR_BUILD names the CMake build folder whose programs are tested (default build/dev).
+MORTAR_SHARED names a folder of recordings that is no part of the checkout; tests that need it are
+skipped, by name, where it is not set.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def built(pattern):
+    """The one file below the build folder that fits the pattern."""
+    build = pathlib.Path(os.environ.get("MORTAR_BUILD", ROOT / "build" / "dev"))
+    found = sorted(build.glob(pattern))
+    assert found, f"nothing below {build.name} fits {pattern}: was it built?"
+    return found[0]
+
+
+@pytest.fixture(scope="session")
+def root():
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def library():
+    """libmortar.so of the build under test."""
+    return built("**/libmortar.so")
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """The folder of MORTAR_SHARED."""
+    folder = os.environ.get("MORTAR_SHARED")
+    if not folder:
+        pytest.skip("MORTAR_SHARED is not set")
+    return pathlib.Path(folder)
+
+
+def wait_for_uri(process, ready, log, seconds=60):
+    """The address in the ready file; fails with the log when the server ends or takes too long."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and process.poll() is None:
+        uri = re.search(r'https?://[^\s"]+', ready.read_text() if ready.exists() else "")
+        if uri:
+            return uri.group()
+        time.sleep(0.05)
+    pytest.fail(f"Kiln did not start:\n{log.read_text()}")
+
+
+@pytest.fixture(scope="session")
+def kiln_uri(tmp_path_factory):
+    """The address of a Kiln that runs as long as the tests do, on a free port."""
+    folder = tmp_path_factory.mktemp("kiln")
+    ready, log = folder / "ready", folder / "log"
+    command = [sys.executable, "-m", "mortar.kiln", "--port", "0", "--ready-file", str(ready)]
+    with open(log, "w") as out:
+        process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        yield wait_for_uri(process, ready, log)
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
