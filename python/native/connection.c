@@ -1,0 +1,266 @@
+#include "python/native/connection.h"
+
+#include <stddef.h>
+#include <structmember.h>
+
+#include "python/native/cursor.h"
+#include "python/native/errors.h"
+#include "python/native/wait.h"
+
+enum { PLANS_MAX = 256 }; /* a program with more shapes than that derives some again */
+
+#define CONN(op) ((ConnectionObject *)(op))
+
+/* ---- Opening ---- */
+
+/* Options and settings come as lists of (name, value) pairs of str; None stands for NULL. */
+static int each_pair(PyObject *pairs, struct mortar_config *config,
+                     enum mortar_status (*set)(struct mortar_config *, const char *, const char *,
+                                               struct mortar_error *),
+                     struct mortar_error *err, enum mortar_status *st)
+{
+  Py_ssize_t i;
+
+  for (i = 0; *st == MORTAR_OK && i < PyList_GET_SIZE(pairs); i++) {
+    const char *name, *value;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(pairs, i), "sz", &name, &value)) return -1;
+    *st = set(config, name, value, err);
+  }
+  return 0;
+}
+
+static int open_session(ConnectionObject *conn, PyObject *options, PyObject *settings)
+{
+  struct mortar_config *config = NULL;
+  struct mortar_error err;
+  struct native_wait w;
+  enum mortar_status st = mortar_config_new(NULL, &config, &err);
+
+  if (st != MORTAR_OK) return native_raise(conn->state, &err) ? 0 : -1;
+  if (each_pair(options, config, mortar_config_set, &err, &st) < 0 ||
+      each_pair(settings, config, mortar_config_set_session_setting, &err, &st) < 0) {
+    mortar_config_free(config);
+    return -1;
+  }
+  if (st == MORTAR_OK) {
+    native_wait_begin(&w);
+    st = mortar_session_open(config, &w.call, &conn->session, &err);
+    native_wait_end(&w);
+  }
+  mortar_config_free(config);
+  if (st != MORTAR_OK) (void)native_raise(conn->state, &err);
+  return st == MORTAR_OK ? 0 : -1;
+}
+
+static PyObject *conn_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+  static char *names[] = {"options", "settings", "cursor_class", NULL};
+  PyObject *options, *settings, *cursor_class;
+  ConnectionObject *conn;
+
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O", names, &PyList_Type, &options,
+                                   &PyList_Type, &settings, &cursor_class))
+    return NULL;
+  conn = CONN(type->tp_alloc(type, 0));
+  if (!conn) return NULL;
+  conn->state = native_state_of_type(type);
+  conn->cursor_class = Py_NewRef(cursor_class);
+  conn->plans = PyDict_New();
+  if (!conn->state || !conn->plans || open_session(conn, options, settings) < 0) {
+    Py_DECREF(conn);
+    return NULL;
+  }
+  return (PyObject *)conn;
+}
+
+/* ---- Plans ---- */
+
+static PlanObject *remember(ConnectionObject *conn, uint64_t shape, PlanObject *plan)
+{
+  conn->last_shape = shape;
+  conn->last_plan = plan; /* borrowed from the dict */
+  return (PlanObject *)Py_NewRef(plan);
+}
+
+PlanObject *native_connection_plan(ConnectionObject *conn, const struct mortar_result *result)
+{
+  uint64_t shape = mortar_result_shape(result);
+  PyObject *key, *found;
+  PlanObject *plan;
+
+  if (conn->last_plan && conn->last_shape == shape) return (PlanObject *)Py_NewRef(conn->last_plan);
+  key = PyLong_FromUnsignedLongLong(shape);
+  if (!key) return NULL;
+  found = PyDict_GetItemWithError(conn->plans, key);
+  if (found || PyErr_Occurred()) {
+    Py_DECREF(key);
+    return found ? remember(conn, shape, (PlanObject *)found) : NULL;
+  }
+  plan = native_plan_new(conn->state, result);
+  if (plan && PyDict_GET_SIZE(conn->plans) >= PLANS_MAX) {
+    conn->last_plan = NULL;
+    PyDict_Clear(conn->plans);
+  }
+  if (plan && PyDict_SetItem(conn->plans, key, (PyObject *)plan) < 0) Py_CLEAR(plan);
+  Py_DECREF(key);
+  if (!plan) return NULL;
+  (void)remember(conn, shape, plan);
+  return plan;
+}
+
+/* ---- Closing ---- */
+
+/* Tells the server; never raises, and never forgets. In a child of a fork nothing is sent. */
+static void shut(ConnectionObject *conn)
+{
+  struct mortar_session *session = conn->session;
+
+  conn->session = NULL;
+  if (!session) return;
+  Py_BEGIN_ALLOW_THREADS mortar_session_free(session);
+  Py_END_ALLOW_THREADS
+}
+
+static PyObject *conn_close(PyObject *op, PyObject *Py_UNUSED(ignored))
+{
+  ConnectionObject *conn = CONN(op);
+
+  while (conn->cursors)
+    native_cursor_shut(conn->cursors);
+  shut(conn);
+  Py_RETURN_NONE;
+}
+
+static PyObject *conn_enter(PyObject *op, PyObject *Py_UNUSED(ignored)) { return Py_NewRef(op); }
+
+static PyObject *conn_exit(PyObject *op, PyObject *const *args, Py_ssize_t nargs)
+{
+  (void)args;
+  (void)nargs;
+  return conn_close(op, NULL);
+}
+
+static int conn_traverse(PyObject *op, visitproc visit, void *arg)
+{
+  Py_VISIT(Py_TYPE(op));
+  Py_VISIT(CONN(op)->cursor_class);
+  Py_VISIT(CONN(op)->plans);
+  return 0;
+}
+
+static int conn_clear(PyObject *op)
+{
+  CONN(op)->last_plan = NULL;
+  Py_CLEAR(CONN(op)->cursor_class);
+  Py_CLEAR(CONN(op)->plans);
+  return 0;
+}
+
+static void conn_dealloc(PyObject *op)
+{
+  PyTypeObject *type = Py_TYPE(op);
+
+  PyObject_GC_UnTrack(op);
+  if (CONN(op)->weakrefs) PyObject_ClearWeakRefs(op);
+  shut(CONN(op));
+  (void)conn_clear(op);
+  type->tp_free(op);
+  Py_DECREF(type);
+}
+
+/* ---- The rest ---- */
+
+static PyObject *conn_cursor(PyObject *op, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames)
+{
+  ConnectionObject *conn = CONN(op);
+  PyObject *stack[6];
+  Py_ssize_t i, total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+
+  if (!conn->session)
+    return native_raise_text(conn->state, "InterfaceError",
+                             "Cannot create cursor from closed connection");
+  if (total > 3) {
+    PyErr_SetString(PyExc_TypeError, "cursor() takes arraysize, buffer_size_bytes and row_limit");
+    return NULL;
+  }
+  stack[1] = op;
+  for (i = 0; i < total; i++)
+    stack[i + 2] = args[i];
+  return PyObject_Vectorcall(conn->cursor_class, stack + 1,
+                             (size_t)(nargs + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames);
+}
+
+static PyObject *conn_session_id_hex(PyObject *op, PyObject *Py_UNUSED(ignored))
+{
+  return PyUnicode_FromString(mortar_session_id(CONN(op)->session));
+}
+
+static PyObject *conn_stats(PyObject *op, PyObject *Py_UNUSED(ignored))
+{
+  struct mortar_session_stats s;
+
+  if (!CONN(op)->session)
+    return native_raise_text(CONN(op)->state, "InterfaceError",
+                             "Cannot read statistics of a closed connection");
+  mortar_session_get_stats(CONN(op)->session, &s);
+  return Py_BuildValue(
+      "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "statements", (unsigned long long)s.statements,
+      "exchanges", (unsigned long long)s.exchanges, "connects", (unsigned long long)s.connects,
+      "stale_connections", (unsigned long long)s.stale_connections, "writes",
+      (unsigned long long)s.writes, "waits", (unsigned long long)s.waits, "reads",
+      (unsigned long long)s.reads, "schemas_derived", (unsigned long long)s.schemas_derived);
+}
+
+static PyObject *conn_get_open(PyObject *op, void *closure)
+{
+  (void)closure;
+  return PyBool_FromLong(CONN(op)->session != NULL);
+}
+
+static PyMethodDef conn_methods[] = {
+    {"cursor", (PyCFunction)(void (*)(void))conn_cursor, METH_FASTCALL | METH_KEYWORDS,
+     "cursor(arraysize=100000, buffer_size_bytes=104857600, row_limit=None)\n--\n\nA new cursor."},
+    {"close", conn_close, METH_NOARGS,
+     "close()\n--\n\nClose all cursors and the session. Never raises; closing twice is fine."},
+    {"get_session_id_hex", conn_session_id_hex, METH_NOARGS,
+     "get_session_id_hex()\n--\n\nThe session's id as the server shows it."},
+    {"stats", conn_stats, METH_NOARGS, "stats()\n--\n\nCounters of this connection, as a dict."},
+    {"__enter__", conn_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))conn_exit, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef conn_getset[] = {
+    {"open", conn_get_open, NULL, "True until close() is called.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef conn_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(ConnectionObject, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot conn_slots[] = {
+    {Py_tp_doc, "A session on a warehouse. Made by mortar.sql.connect()."},
+    {Py_tp_new, conn_new},
+    {Py_tp_methods, conn_methods},
+    {Py_tp_getset, conn_getset},
+    {Py_tp_members, conn_members},
+    {Py_tp_traverse, conn_traverse},
+    {Py_tp_clear, conn_clear},
+    {Py_tp_dealloc, conn_dealloc},
+    {0, NULL},
+};
+
+static PyType_Spec conn_spec = {
+    .name = "mortar._native.Connection",
+    .basicsize = sizeof(ConnectionObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+    .slots = conn_slots,
+};
+
+PyTypeObject *native_connection_type_new(PyObject *module)
+{
+  return (PyTypeObject *)PyType_FromModuleAndSpec(module, &conn_spec, NULL);
+}

@@ -1,0 +1,26 @@
+/* Connection: a session, the plans of the results it saw, and the cursors that are open on it. */
+#ifndef MORTAR_NATIVE_CONNECTION_H
+#define MORTAR_NATIVE_CONNECTION_H
+
+#include "python/native/plan.h"
+
+struct cursor_object;
+
+typedef struct {
+  PyObject_HEAD struct native_state *state;
+  struct mortar_session *session; /* NULL once closed */
+  PyObject *cursor_class;
+  PyObject *plans; /* shape id -> Plan; bounded */
+  struct cursor_object
+      *cursors; /* open ones, newest first; not counted: they leave by themselves */
+  PyObject *weakrefs;
+  uint64_t last_shape; /* of last_plan, which the dict holds */
+  PlanObject *last_plan;
+} ConnectionObject;
+
+PyTypeObject *native_connection_type_new(PyObject *module);
+
+/* The plan for a result, kept for the next one of its shape. A new reference. */
+PlanObject *native_connection_plan(ConnectionObject *conn, const struct mortar_result *result);
+
+#endif

@@ -1,0 +1,110 @@
+#include "python/native/errors.h"
+
+/* The class for a status. The switch has no default, so that a new status is a warning here. */
+static const char *class_name(const struct mortar_error *err)
+{
+  switch (err->status) {
+    case MORTAR_INVALID:
+      return "ProgrammingError";
+    case MORTAR_STATE:
+      return "InterfaceError";
+    case MORTAR_UNSUPPORTED:
+      return "NotSupportedError";
+    case MORTAR_CONNECT:
+    case MORTAR_TLS:
+    case MORTAR_IO:
+    case MORTAR_TIMEOUT:
+    case MORTAR_AUTH:
+    case MORTAR_HTTP:
+      return "RequestError";
+    case MORTAR_PROTOCOL:
+    case MORTAR_CORRUPT:
+      return "InvalidServerResponseError";
+    case MORTAR_SERVER:
+      return err->query_id[0] ? "ServerOperationError" : "DatabaseError";
+    case MORTAR_OK:
+    case MORTAR_MORE:
+    case MORTAR_NOMEM:
+    case MORTAR_LIMIT:
+    case MORTAR_INTERRUPTED:
+    case MORTAR_CANCELED:
+      break;
+  }
+  return "OperationalError";
+}
+
+static int put(PyObject *dict, const char *key, PyObject *value)
+{
+  int failed = !value || PyDict_SetItemString(dict, key, value) < 0;
+  Py_XDECREF(value);
+  return failed ? -1 : 0;
+}
+
+static PyObject *text_or_none(const char *text)
+{
+  if (text[0] == '\0') Py_RETURN_NONE;
+  return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+static PyObject *make_context(const struct mortar_error *err)
+{
+  PyObject *context = PyDict_New();
+
+  if (!context) return NULL;
+  if ((err->query_id[0] && put(context, "operation-id", text_or_none(err->query_id)) < 0) ||
+      (err->session_id[0] && put(context, "session-id", text_or_none(err->session_id)) < 0) ||
+      (err->http_status && put(context, "http-code", PyLong_FromLong(err->http_status)) < 0))
+    Py_CLEAR(context);
+  return context;
+}
+
+static int set_attribute(PyObject *exception, const char *name, PyObject *value)
+{
+  int failed = !value || PyObject_SetAttrString(exception, name, value) < 0;
+  Py_XDECREF(value);
+  return failed ? -1 : 0;
+}
+
+static int set_details(PyObject *exception, const struct mortar_error *err)
+{
+  return set_attribute(exception, "sqlstate", text_or_none(err->sqlstate)) < 0 ||
+                 set_attribute(exception, "query_id", text_or_none(err->query_id)) < 0 ||
+                 set_attribute(exception, "session_id", text_or_none(err->session_id)) < 0 ||
+                 set_attribute(exception, "outcome",
+                               text_or_none(mortar_outcome_name(err->outcome))) < 0 ||
+                 set_attribute(exception, "status", text_or_none(mortar_status_name(err->status))) <
+                     0 ||
+                 set_attribute(exception, "server_code", PyLong_FromLong(err->server_code)) < 0 ||
+                 set_attribute(exception, "http_status", PyLong_FromLong(err->http_status)) < 0 ||
+                 set_attribute(exception, "session_lost", PyBool_FromLong(err->session_lost)) < 0
+             ? -1
+             : 0;
+}
+
+PyObject *native_raise(struct native_state *state, const struct mortar_error *err)
+{
+  PyObject *class = NULL, *message = NULL, *context = NULL, *exception = NULL;
+
+  if (PyErr_Occurred()) return NULL;
+  if (err->status == MORTAR_NOMEM) return PyErr_NoMemory();
+  class = PyObject_GetAttrString(state->exc, class_name(err));
+  message = class ? PyUnicode_DecodeUTF8(err->message, (Py_ssize_t)strlen(err->message), "replace")
+                  : NULL;
+  context = message ? make_context(err) : NULL;
+  exception = context ? PyObject_CallFunctionObjArgs(class, message, context, NULL) : NULL;
+  if (exception && set_details(exception, err) == 0) PyErr_SetObject(class, exception);
+  Py_XDECREF(exception);
+  Py_XDECREF(context);
+  Py_XDECREF(message);
+  Py_XDECREF(class);
+  return NULL;
+}
+
+PyObject *native_raise_text(struct native_state *state, const char *name, const char *text)
+{
+  PyObject *class = PyObject_GetAttrString(state->exc, name);
+
+  if (class) PyErr_SetString(class, text);
+  Py_XDECREF(class);
+  return NULL;
+}

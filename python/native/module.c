@@ -1,0 +1,144 @@
+/* The module mortar._native: types over the public C API, nothing else. Multi-phase, no global
+ * state, so that several interpreters can each have their own. */
+#include "python/native/connection.h"
+#include "python/native/cursor.h"
+#include "python/native/row.h"
+#include "python/native/state.h"
+#include "python/native/table.h"
+
+struct native_state *native_state_of_module(PyObject *module) { return PyModule_GetState(module); }
+
+/* For subclasses too: the first class of the MRO that this module made knows it. */
+struct native_state *native_state_of_type(PyTypeObject *type)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+  PyObject *module = PyType_GetModuleByDef(type, &native_module);
+  return module ? PyModule_GetState(module) : NULL;
+#else
+  PyObject *mro = type->tp_mro;
+  Py_ssize_t i;
+
+  for (i = 0; i < PyTuple_GET_SIZE(mro); i++) {
+    PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
+    PyObject *module;
+    if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE)) continue;
+    module = ((PyHeapTypeObject *)base)->ht_module;
+    if (module && PyModule_GetDef(module) == &native_module) return PyModule_GetState(module);
+  }
+  PyErr_SetString(PyExc_TypeError, "this type is not one of mortar._native");
+  return NULL;
+#endif
+}
+
+static PyObject *borrow(const char *module_name, const char *name)
+{
+  PyObject *module = PyImport_ImportModule(module_name), *found;
+
+  if (!module || !name) return module;
+  found = PyObject_GetAttrString(module, name);
+  Py_DECREF(module);
+  return found;
+}
+
+static int add_type(PyObject *module, PyTypeObject *type)
+{
+  return type ? PyModule_AddType(module, type) : -1;
+}
+
+static int exec_module(PyObject *module)
+{
+  struct native_state *state = native_state_of_module(module);
+  PyObject *timezone;
+
+  state->exc = borrow("mortar.sql.exc", NULL);
+  state->decimal = borrow("decimal", "Decimal");
+  state->zone_info = borrow("zoneinfo", "ZoneInfo");
+  timezone = borrow("datetime", "timezone");
+  state->utc = timezone ? PyObject_GetAttrString(timezone, "utc") : NULL;
+  Py_XDECREF(timezone);
+  if (!state->exc || !state->decimal || !state->zone_info || !state->utc) return -1;
+  state->row_type = native_row_type_new(module);
+  state->plan_type = native_plan_type_new(module);
+  state->table_type = native_table_type_new(module);
+  state->cursor_type = native_cursor_type_new(module);
+  state->connection_type = native_connection_type_new(module);
+  if (add_type(module, state->row_type) < 0 || add_type(module, state->table_type) < 0 ||
+      add_type(module, state->cursor_type) < 0 || add_type(module, state->connection_type) < 0 ||
+      !state->plan_type)
+    return -1;
+  return PyModule_AddStringConstant(module, "version", mortar_version());
+}
+
+static int traverse_module(PyObject *module, visitproc visit, void *arg)
+{
+  struct native_state *state = native_state_of_module(module);
+
+  Py_VISIT(state->connection_type);
+  Py_VISIT(state->cursor_type);
+  Py_VISIT(state->row_type);
+  Py_VISIT(state->plan_type);
+  Py_VISIT(state->table_type);
+  Py_VISIT(state->exc);
+  Py_VISIT(state->decimal);
+  Py_VISIT(state->zone_info);
+  Py_VISIT(state->utc);
+  return 0;
+}
+
+static int clear_module(PyObject *module)
+{
+  struct native_state *state = native_state_of_module(module);
+
+  Py_CLEAR(state->connection_type);
+  Py_CLEAR(state->cursor_type);
+  Py_CLEAR(state->row_type);
+  Py_CLEAR(state->plan_type);
+  Py_CLEAR(state->table_type);
+  Py_CLEAR(state->exc);
+  Py_CLEAR(state->decimal);
+  Py_CLEAR(state->zone_info);
+  Py_CLEAR(state->utc);
+  return 0;
+}
+
+static void free_module(void *module) { (void)clear_module((PyObject *)module); }
+
+/* mortar.sql.types says which class the rows of results derive from. */
+static PyObject *set_row_class(PyObject *module, PyObject *type)
+{
+  struct native_state *state = native_state_of_module(module);
+
+  if (!PyType_Check(type) || !PyType_IsSubtype((PyTypeObject *)type, state->row_type)) {
+    PyErr_SetString(PyExc_TypeError, "the row class must derive from RowBase");
+    return NULL;
+  }
+  Py_SETREF(state->row_type, (PyTypeObject *)Py_NewRef(type));
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef module_methods[] = {
+    {"_set_row_class", set_row_class, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, exec_module},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+struct PyModuleDef native_module = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "mortar._native",
+    .m_doc = "Types over libmortar. Use mortar.sql instead.",
+    .m_size = sizeof(struct native_state),
+    .m_methods = module_methods,
+    .m_slots = module_slots,
+    .m_traverse = traverse_module,
+    .m_clear = clear_module,
+    .m_free = free_module,
+};
+
+PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&native_module); }
