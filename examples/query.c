@@ -176,6 +176,17 @@ static enum mortar_status connect_to(const char *uri, const struct mortar_call *
   return st;
 }
 
+static void sum_up(const struct mortar_result *result, int64_t rows, double first, double all)
+{
+  const long long changed = mortar_result_rows_affected(result);
+
+  if (changed >= 0)
+    fprintf(stderr, "%lld row%s changed in %.1f ms\n", changed, changed == 1 ? "" : "s", all * 1e3);
+  else
+    fprintf(stderr, "%lld row%s in %.1f ms (first answer after %.1f ms)\n", (long long)rows,
+            rows == 1 ? "" : "s", all * 1e3, first * 1e3);
+}
+
 int main(int argc, char **argv)
 {
   struct mortar_session *session = NULL;
@@ -198,14 +209,11 @@ int main(int argc, char **argv)
   if (st == MORTAR_OK) st = mortar_query(session, argv[2], &call, &result, &err);
   answered = seconds();
   if (st == MORTAR_OK) st = print_result(result, &call, &rows, &err);
+  (void)fflush(stdout); /* the rows first, then what is said about them */
   if (st != MORTAR_OK)
     (void)report(&err);
-  else if (mortar_result_rows_affected(result) >= 0)
-    fprintf(stderr, "%lld rows changed in %.1f ms\n",
-            (long long)mortar_result_rows_affected(result), (answered - start) * 1e3);
   else
-    fprintf(stderr, "%lld rows in %.1f ms (first answer after %.1f ms)\n", (long long)rows,
-            (seconds() - start) * 1e3, (answered - start) * 1e3);
+    sum_up(result, rows, answered - start, seconds() - start);
   mortar_result_free(result);
   mortar_session_free(session);
   signal(SIGINT, SIG_DFL);

@@ -117,7 +117,7 @@ enum mortar_status mtr_flat_put_vector(struct mtr_flat_writer *w, size_t link, s
 enum mortar_status mtr_flat_put_text(struct mtr_flat_writer *w, size_t link, const char *text,
                                      size_t size)
 {
-  size_t at;
+  size_t at = 0;
 
   MTR_TRY(mtr_flat_put_vector(w, link, size, 1, &at));
   if (size) memcpy(w->out->data + at, text, size);

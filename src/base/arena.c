@@ -31,18 +31,21 @@ static void free_chunks(struct mtr_arena *arena, struct mtr_arena_chunk *chunk)
 
 void mtr_arena_reset(struct mtr_arena *arena)
 {
-  arena->used = 0;
   if (!arena->head) return;
   free_chunks(arena, arena->head->next);
   arena->head->next = NULL;
   arena->total = arena->head->capacity;
+  memset(arena->head->bytes, 0, arena->total - arena->left);
+  arena->free = arena->head->bytes;
+  arena->left = arena->total;
 }
 
 void mtr_arena_fini(struct mtr_arena *arena)
 {
   free_chunks(arena, arena->head);
   arena->head = NULL;
-  arena->used = arena->total = 0;
+  arena->free = NULL;
+  arena->left = arena->total = 0;
 }
 
 static bool add_chunk(struct mtr_arena *arena, size_t need)
@@ -54,13 +57,14 @@ static bool add_chunk(struct mtr_arena *arena, size_t need)
   if (want < need) want = need;
   if (arena->total > arena->max || want > arena->max - arena->total) want = need;
   if (want > arena->max || arena->total > arena->max - want) return false;
-  chunk = mtr_malloc(arena->alloc, sizeof *chunk + want);
+  chunk = mtr_calloc(arena->alloc, 1, sizeof *chunk + want);
   if (!chunk) return false;
   chunk->capacity = want;
   chunk->next = arena->head;
   arena->head = chunk;
   arena->total += want;
-  arena->used = 0;
+  arena->free = chunk->bytes;
+  arena->left = want;
   return true;
 }
 
@@ -72,11 +76,12 @@ void *mtr_arena_alloc(struct mtr_arena *arena, size_t count, size_t size)
   if (!mtr_size_mul(count, size, &n) || n > SIZE_MAX - ALIGNMENT - sizeof(struct mtr_arena_chunk))
     return NULL;
   n = (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-  if (!arena->head || n > arena->head->capacity - arena->used)
+  if (!arena->head || n > arena->left)
     if (!add_chunk(arena, n ? n : ALIGNMENT)) return NULL;
-  p = arena->head->bytes + arena->used;
-  arena->used += n;
-  return memset(p, 0, n);
+  p = arena->free;
+  arena->free += n;
+  arena->left -= n;
+  return p;
 }
 
 char *mtr_arena_text(struct mtr_arena *arena, const void *text, size_t size)

@@ -9,9 +9,11 @@
 
 struct mtr_arena_chunk;
 
+/* What is free is zero already: reset clears what was used, so that no object needs clearing. */
 struct mtr_arena {
   struct mtr_arena_chunk *head; /* the chunk in use; older ones hang behind it */
-  size_t used, total, max;      /* bytes used of head; bytes of all chunks; their limit */
+  unsigned char *free;          /* the free bytes of head; NULL without a chunk */
+  size_t left, total, max;      /* bytes at free, a multiple of 16; of all chunks; their limit */
   const struct mortar_alloc *alloc;
 };
 
@@ -21,6 +23,20 @@ void mtr_arena_fini(struct mtr_arena *arena);
 
 /* Zeroed memory, aligned to 16 bytes; NULL when there is none. size 0 gives a valid pointer. */
 void *mtr_arena_alloc(struct mtr_arena *arena, size_t count, size_t size);
+
+/* The same for one object, without a call as long as it is smaller than what is left of the chunk:
+ * then its size can be rounded up, too. */
+static inline void *mtr_arena_one(struct mtr_arena *arena, size_t size)
+{
+  void *p = arena->free;
+  size_t rounded;
+
+  if (size >= arena->left) return mtr_arena_alloc(arena, 1, size);
+  rounded = (size + 15) & ~(size_t)15;
+  arena->free += rounded;
+  arena->left -= rounded;
+  return p;
+}
 
 /* A copy of size bytes with a NUL behind them. */
 char *mtr_arena_text(struct mtr_arena *arena, const void *text, size_t size);

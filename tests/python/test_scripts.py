@@ -90,7 +90,7 @@ CLEAN = {
     ),
     "tests/net/port_test.c": "int port(const char *s) { system(s); return atoi(s); }\n",
     "examples/query.c": 'int main(void) { printf("rows\\n"); exit(0); }\n',
-    "docs/paths.md": "POST https://host/workspace/x, then docs/work/x and ~/home/x\n",
+    "docs/paths.md": "POST https://host/workspace/x, then docs/home/x and ~/home/x\n",
 }
 
 
