@@ -16,7 +16,7 @@ never='_?_?_?exit|_Exit|quick_exit|abort|__assert(_fail|_perror_fail)?|std(out|e
 never+='|(__)?v?f?d?printf(_chk)?|puts|putchar|putc|perror|psignal|warn|err'
 
 # Comments are left out: they may name a function without declaring it.
-text() { gcc -fpreprocessed -dD -E -P -x c "$1"; }
+text() { gcc -w -fpreprocessed -dD -E -P -x c "$1"; }
 declared() {
   text "$header" | tr '\n' ' ' | grep -oE 'MORTAR_API [^;(]*\(' | grep -oE 'mortar_[a-z0-9_]+ *\($' |
     tr -d '( ' | sort -u

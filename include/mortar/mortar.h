@@ -230,17 +230,17 @@ MORTAR_API void mortar_session_free(struct mortar_session *session);
 
 /* What a session did so far; counted when a call gives its connection back. */
 struct mortar_session_stats {
-  uint64_t statements;        /* executed, failed ones too */
-  uint64_t exchanges;         /* requests with their replies */
-  uint64_t connects;          /* connections opened */
-  uint64_t stale_connections; /* found closed by the server before anything was sent */
+  uint64_t statements;           /* executed, failed ones too */
+  uint64_t exchanges;            /* requests with their replies */
+  uint64_t connects;             /* connections opened */
+  uint64_t stale_connections;    /* found closed by the server before anything was sent */
   uint64_t writes, waits, reads; /* system calls of the exchanges */
-  uint64_t schemas_derived;   /* results whose schema was not known yet */
+  uint64_t schemas_derived;      /* results whose schema was not known yet */
 };
 
 /* Any thread. A NULL session gives zeros. */
 MORTAR_API void mortar_session_get_stats(const struct mortar_session *session,
-                                     struct mortar_session_stats *out);
+                                         struct mortar_session_stats *out);
 
 /* ---- Statement ---------------------------------------------------------------------------- */
 
@@ -326,12 +326,13 @@ MORTAR_API void mortar_result_free(struct mortar_result *result);
 
 /* ---- Text --------------------------------------------------------------------------------- */
 
-/* Writes the value of one cell as SQL would show it (DATE 2013-01-01, DECIMAL with its scale, nested
- * values as JSON) into buf, always ended with NUL. *size is the length of the whole text; one that
- * did not fit is cut at a character and *size tells by how much. A null gives "NULL". A timestamp's
- * fraction goes as far as it is needed; one with a time zone is shown in UTC, with "+00:00" behind
- * it unless the zone is a name of UTC. array is a batch of mortar_result_next, schema that of its
- * result. buf may be NULL when capacity is 0, and size when the length is not wanted. */
+/* Writes the value of one cell as SQL would show it (DATE 2013-01-01, DECIMAL with its scale,
+ * nested values as JSON) into buf, always ended with NUL. *size is the length of the whole text;
+ * one that did not fit is cut at a character and *size tells by how much. A null gives "NULL". A
+ * timestamp's fraction goes as far as it is needed; one with a time zone is shown in UTC, with
+ * "+00:00" behind it unless the zone is a name of UTC. array is a batch of mortar_result_next,
+ * schema that of its result. buf may be NULL when capacity is 0, and size when the length is not
+ * wanted. */
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_format_cell(
     const struct ArrowSchema *schema, const struct ArrowArray *array, int64_t column, int64_t row,
     char *buf, size_t capacity, size_t *size, struct mortar_error *err);

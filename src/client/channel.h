@@ -11,9 +11,9 @@ struct mtr_channel {
   struct mtr_channel *next; /* in the session's list of idle ones */
   const struct mortar_alloc *alloc;
   struct mtr_lease *lease;
-  struct mtr_arena arena; /* structs of the last reply */
-  struct mtr_lz4 *lz4;    /* made when first needed */
-  int32_t seqid;          /* of the last message sent over it */
+  struct mtr_arena arena;         /* structs of the last reply */
+  struct mtr_lz4 *lz4;            /* made when first needed */
+  int32_t seqid;                  /* of the last message sent over it */
   struct mtr_lease_stats counted; /* what the session has already added up */
 };
 

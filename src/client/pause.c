@@ -1,3 +1,4 @@
+/* Waits with poll(2) for the wake-up alone. */
 #include "client/pause.h"
 
 #include <errno.h>
@@ -5,17 +6,31 @@
 
 #include "base/error.h"
 
+/* Polls for the wake-up alone; true when it was signalled. */
+static bool wait_for_wake(struct mortar_wake *wake, int timeout_ms, bool *interrupted)
+{
+  struct pollfd p = {mtr_wake_fd(wake), POLLIN, 0};
+  const int n = poll(&p, 1, timeout_ms);
+
+  *interrupted = n < 0 && errno == EINTR;
+  return n > 0;
+}
+
 enum mortar_status mtr_pause(const struct mtr_wait *wait, int64_t ms, const char *what,
                              struct mortar_error *err)
 {
   int64_t now = mtr_clock_now(), end = mtr_deadline_after(now, ms);
   int64_t until = mtr_deadline_min(end, wait->deadline);
-  struct pollfd p = {mtr_wake_fd(wait->wake), POLLIN, 0};
+  int64_t tick_at = mtr_wait_first_tick(wait, now);
+  bool interrupted;
 
   do {
-    if (poll(&p, 1, mtr_deadline_poll_ms(until, now)) > 0)
+    if (wait_for_wake(wait->wake, mtr_deadline_poll_ms(mtr_deadline_min(until, tick_at), now),
+                      &interrupted))
       return mtr_fail(err, MORTAR_INTERRUPTED, "%s: the caller woke the wait up", what);
     now = mtr_clock_now();
+    if (mtr_wait_tick(wait, interrupted, &now, &tick_at))
+      return mtr_fail(err, MORTAR_INTERRUPTED, "%s: the caller's tick ended the wait", what);
   } while (now < until);
   if (until == end) return MORTAR_OK;
   return mtr_fail(err, MORTAR_TIMEOUT, "%s: the deadline passed", what);

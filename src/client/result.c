@@ -12,26 +12,25 @@ static void give_channel(struct mortar_result *res)
   res->channel = NULL;
 }
 
-/* Nothing more will be asked of the server: close the operation unless it did, and let the session
- * go. */
+/* Nothing more will be asked of the server: close the operation unless it did. The session stays,
+ * as a shell at least, until the result is freed: errors name it. */
 static void let_go(struct mortar_result *res)
 {
-  struct mortar_session *session = res->session;
-
-  if (!session) return;
   give_channel(res);
-  if (!res->closed) mtr_session_drop_operation(session, &res->operation, false, CLOSE_GRACE_MS);
+  if (!res->closed)
+    mtr_session_drop_operation(res->session, &res->operation, false, CLOSE_GRACE_MS);
   res->closed = true;
   res->more = false;
-  res->session = NULL;
-  mtr_session_unref(session);
 }
 
 /* A failed result says the same at every further call: never an early end. */
 static enum mortar_status fail_for_good(struct mortar_result *res, enum mortar_status st,
                                         struct mortar_error *err)
 {
-  if (res->session) st = mtr_session_failed(res->session, &res->operation, st, &res->failure);
+  /* Other failures name the server already, or are its own words. */
+  if (st == MORTAR_CORRUPT)
+    mtr_error_prefix(&res->failure, "rows of %s", mtr_endpoint_name(res->session->endpoint));
+  st = mtr_session_failed(res->session, &res->operation, st, &res->failure);
   res->failed = true;
   let_go(res);
   if (err) *err = res->failure;
@@ -175,8 +174,6 @@ enum mortar_status mtr_result_new(struct mortar_session *session, struct mtr_cha
     mortar_result_free(res);
     return st;
   }
-  /* All rows are here: the server need not be asked again, the session may go. */
-  if (res->closed && !res->channel) let_go(res);
   *out = res;
   return MORTAR_OK;
 }
@@ -189,6 +186,7 @@ void mortar_result_free(struct mortar_result *res)
   let_go(res);
   mtr_page_reader_fini(&res->reader);
   mtr_shape_unref(res->shape);
+  mtr_session_unref(res->session);
   alloc = res->alloc;
   mtr_free(&alloc, res, sizeof *res);
 }
@@ -269,7 +267,10 @@ const char *mortar_result_column_type(const struct mortar_result *res, int64_t i
   return has_column(res, i) ? res->shape->type_names[i] : NULL;
 }
 
-bool mortar_result_is_local(const struct mortar_result *res) { return !res || !res->session; }
+bool mortar_result_is_local(const struct mortar_result *res)
+{
+  return !res || (res->closed && !res->more && !res->channel);
+}
 
 uint64_t mortar_result_shape(const struct mortar_result *res) { return res ? res->shape->id : 0; }
 

@@ -8,7 +8,7 @@
 
 struct mortar_result {
   struct mortar_alloc alloc;
-  struct mortar_session *session; /* counted; NULL once nothing more can be asked */
+  struct mortar_session *session; /* counted */
   struct mtr_channel *channel;    /* held only while the page has windows to decode */
   struct mtr_shape *shape;        /* counted */
   struct mtr_handle operation;

@@ -15,11 +15,13 @@ enum {
 struct mtr_wait mtr_session_wait(const struct mortar_session *session,
                                  const struct mortar_call *call)
 {
-  struct mtr_wait wait = {MTR_NEVER, NULL};
+  struct mtr_wait wait = {.deadline = MTR_NEVER};
 
   (void)session;
   if (!call) return wait;
   wait.wake = call->wake;
+  wait.tick = call->tick;
+  wait.tick_ctx = call->tick_ctx;
   if (call->timeout_ms >= 0) wait.deadline = mtr_deadline_after(mtr_clock_now(), call->timeout_ms);
   return wait;
 }
@@ -43,7 +45,7 @@ static enum mortar_status make_endpoint(struct mortar_session *session, struct m
   eo.connect_timeout_ms = options->connect_timeout_ms;
   eo.idle_ms = options->idle_ms;
   eo.max_reply = (size_t)options->max_reply_bytes;
-  return mtr_endpoint_new(&eo, &session->alloc, &session->endpoint, err);
+  return mtr_endpoint_get(&eo, &session->alloc, &session->endpoint, err);
 }
 
 static enum mortar_status session_new(const struct mortar_config *config,
@@ -79,16 +81,34 @@ struct mortar_session *mtr_session_ref(struct mortar_session *session)
   return session;
 }
 
+static void free_channels(struct mtr_channel *channel)
+{
+  while (channel) {
+    struct mtr_channel *next = channel->next;
+    mtr_channel_free(channel);
+    channel = next;
+  }
+}
+
+/* Lets the idle connections go. */
+static void free_idle(struct mortar_session *session)
+{
+  struct mtr_channel *idle;
+
+  (void)pthread_mutex_lock(&session->lock);
+  idle = session->idle;
+  session->idle = NULL;
+  session->idle_count = 0;
+  (void)pthread_mutex_unlock(&session->lock);
+  free_channels(idle);
+}
+
 void mtr_session_unref(struct mortar_session *session)
 {
   struct mortar_alloc alloc;
 
   if (!session || atomic_fetch_sub_explicit(&session->count, 1, memory_order_acq_rel) != 1) return;
-  while (session->idle) {
-    struct mtr_channel *channel = session->idle;
-    session->idle = channel->next;
-    mtr_channel_free(channel);
-  }
+  free_channels(session->idle); /* nobody else is left: no lock, which a fork may have left held */
   if (session->bs) session->backend->free(session->bs);
   mtr_endpoint_unref(session->endpoint);
   mtr_shape_cache_fini(&session->shapes);
@@ -135,7 +155,7 @@ void mtr_session_give(struct mortar_session *session, struct mtr_channel *channe
   mtr_lease_trim(channel->lease);
   (void)pthread_mutex_lock(&session->lock);
   count_exchanges(session, channel);
-  keep = session->idle_count < IDLE_CHANNELS_MAX;
+  keep = session->idle_count < IDLE_CHANNELS_MAX && !atomic_load(&session->closed);
   if (keep) {
     channel->next = session->idle;
     session->idle = channel;
@@ -170,7 +190,8 @@ enum mortar_status mtr_session_usable(const struct mortar_session *session,
   return MORTAR_OK;
 }
 
-void mortar_session_get_stats(const struct mortar_session *session, struct mortar_session_stats *out)
+void mortar_session_get_stats(const struct mortar_session *session,
+                              struct mortar_session_stats *out)
 {
   struct mortar_session *s = (struct mortar_session *)(uintptr_t)session; /* for its locks */
 
@@ -237,6 +258,7 @@ enum mortar_status mortar_session_close(struct mortar_session *session,
   MTR_GOTO(session->backend->close(session->bs, channel, &wait, err));
 done:
   mtr_session_give(session, channel);
+  free_idle(session);
   return mtr_session_failed(session, NULL, st, err);
 }
 
@@ -252,7 +274,7 @@ void mortar_session_free(struct mortar_session *session)
 void mtr_session_drop_operation(struct mortar_session *session, const struct mtr_handle *op,
                                 bool cancel, int64_t grace_ms)
 {
-  struct mtr_wait wait = {mtr_deadline_after(mtr_clock_now(), grace_ms), NULL};
+  struct mtr_wait wait = {.deadline = mtr_deadline_after(mtr_clock_now(), grace_ms)};
   struct mtr_channel *channel = NULL;
 
   if (!op->guid_size || mtr_session_usable(session, NULL) != MORTAR_OK) return;

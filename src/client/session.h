@@ -22,7 +22,7 @@ struct mortar_session {
   pthread_mutex_t lock;
   struct mtr_channel *idle;
   size_t idle_count;
-  uint64_t generation;        /* of the process that opened it: a child of a fork keeps off */
+  uint64_t generation; /* of the process that opened it: a child of a fork keeps off */
   _Atomic uint64_t statements;
   struct mtr_lease_stats exchanges; /* summed up when channels come back; under the lock */
 };

@@ -102,7 +102,7 @@ static enum mortar_status cancel_operation(struct mortar_session *session,
                                            const struct mtr_handle *op, int64_t grace_ms,
                                            struct mortar_error *err)
 {
-  struct mtr_wait wait = {mtr_deadline_after(mtr_clock_now(), grace_ms), NULL};
+  struct mtr_wait wait = {.deadline = mtr_deadline_after(mtr_clock_now(), grace_ms)};
   struct mtr_channel *channel = NULL;
   enum mortar_status st;
 

@@ -5,7 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "net/ca_store.h"
+#include "base/text.h"
+#include "net/ca_cache.h"
 
 enum { MAX_URL = 512 }; /* a host name has at most 253 bytes */
 
@@ -65,6 +66,12 @@ static enum mortar_status set_texts(struct mtr_curl_target *target,
   return copy_text(target, at ? at + 1 : proxy, &target->proxy_name, err);
 }
 
+/* All that is said to such a proxy is encrypted, our own bytes included. */
+static bool is_tls_proxy(const char *proxy)
+{
+  return mtr_text_same(mtr_span_of(proxy, strcspn(proxy, ":")), mtr_span_text("https"));
+}
+
 /* ---- Shared TLS sessions ------------------------------------------------------------------- */
 
 static void lock_share(CURL *easy, curl_lock_data data, curl_lock_access access, void *arg)
@@ -100,19 +107,36 @@ static enum mortar_status make_share(struct mtr_curl_target *target, struct mort
   return MORTAR_OK;
 }
 
+static const char *fallback_ca_file(void) { return curl_version_info(CURLVERSION_NOW)->cainfo; }
+
 static enum mortar_status set_tls(struct mtr_curl_target *target,
                                   const struct mtr_endpoint_options *o, struct mortar_error *err)
 {
-  const char *fallback = NULL;
-
   target->tls = o->tls;
   target->verify_peer = o->verify_peer;
   target->verify_host = o->verify_host;
+  target->plain = !o->tls && !is_tls_proxy(target->proxy);
   if (!o->tls) return MORTAR_OK;
   MTR_TRY(make_share(target, err));
   if (!o->verify_peer) return MORTAR_OK;
-  fallback = curl_version_info(CURLVERSION_NOW)->cainfo;
-  return mtr_ca_store_new(o->ca_file, fallback, &target->ca_store, err);
+  return mtr_ca_cache_get(o->ca_file, fallback_ca_file(), &target->ca_store, err);
+}
+
+/* A text with its NUL, which keeps it apart from what follows; NULL and "" are the same. */
+static enum mortar_status add_text(struct mtr_buf *key, const char *text, struct mortar_error *err)
+{
+  if (!text) text = "";
+  return mtr_buf_append(key, text, strlen(text) + 1, err);
+}
+
+enum mortar_status mtr_curl_target_key(const struct mtr_endpoint_options *o, struct mtr_buf *key,
+                                       struct mortar_error *err)
+{
+  MTR_TRY(mtr_buf_printf(key, err, "%d %d%d%d ", o->port, o->tls, o->verify_peer, o->verify_host));
+  MTR_TRY(add_text(key, o->host, err));
+  MTR_TRY(add_text(key, o->proxy, err));
+  if (!o->tls || !o->verify_peer) return MORTAR_OK;
+  return mtr_ca_cache_key(o->ca_file, fallback_ca_file(), key, err);
 }
 
 enum mortar_status mtr_curl_target_new(const struct mtr_endpoint_options *options,

@@ -8,6 +8,7 @@
 #include <openssl/x509_vfy.h>
 #include <pthread.h>
 
+#include "base/buf.h"
 #include "net/endpoint.h"
 
 struct mtr_curl_target {
@@ -16,6 +17,7 @@ struct mtr_curl_target {
   char *proxy;      /* "" for none: libcurl would take one from the environment for NULL */
   char *proxy_name; /* the proxy without user and password, for errors */
   bool tls, verify_peer, verify_host;
+  bool plain;           /* the socket carries our bytes as they are, once connected */
   X509_STORE *ca_store; /* NULL unless tls and verify_peer */
   CURLSH *share;
   pthread_mutex_t locks[CURL_LOCK_DATA_LAST];
@@ -25,6 +27,11 @@ struct mtr_curl_target {
 MORTAR_MUST_USE enum mortar_status mtr_curl_target_new(const struct mtr_endpoint_options *options,
                                                        const struct mortar_alloc *alloc,
                                                        struct mtr_curl_target **out,
+                                                       struct mortar_error *err);
+
+/* Appends what the target would be made from: equal keys, equal targets. */
+MORTAR_MUST_USE enum mortar_status mtr_curl_target_key(const struct mtr_endpoint_options *options,
+                                                       struct mtr_buf *key,
                                                        struct mortar_error *err);
 
 /* inherited: this process is a fork of the one that made it; the share and the store are left

@@ -5,9 +5,9 @@
 #include "net/exchange.h"
 #include "net/wait.h"
 
-/* From start to end; returns the exchange's status. wake may be NULL. A reply that is complete
- * when the wake-up comes is delivered. */
+/* From start to end; returns the exchange's status. The deadline is the exchange's own. A reply
+ * that is complete when the wake-up or the tick ends the wait is delivered. */
 MORTAR_MUST_USE enum mortar_status mtr_drive_blocking(struct mtr_exchange *exchange,
-                                                      struct mortar_wake *wake);
+                                                      const struct mtr_wait *wait);
 
 #endif

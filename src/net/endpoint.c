@@ -31,6 +31,7 @@ struct mtr_endpoint {
   size_t max_reply;
   uint64_t generation; /* of the process that made it */
   atomic_int refs;
+  struct mtr_registered registered;
   pthread_mutex_t lock; /* of the idle stack */
   struct idle idle[MAX_IDLE];
   size_t idle_count;
@@ -64,6 +65,7 @@ enum mortar_status mtr_endpoint_new(const struct mtr_endpoint_options *options,
   endpoint->max_reply = options->max_reply;
   endpoint->generation = mtr_process_generation();
   atomic_init(&endpoint->refs, 1);
+  mtr_registered_init(&endpoint->registered, endpoint, &endpoint->alloc);
   st = mtr_curl_target_new(options, &endpoint->alloc, &endpoint->target, err);
   if (st != MORTAR_OK) {
     mtr_free(alloc, endpoint, sizeof *endpoint);
@@ -81,6 +83,20 @@ struct mtr_endpoint *mtr_endpoint_ref(struct mtr_endpoint *endpoint)
   return endpoint;
 }
 
+bool mtr_endpoint_ref_alive(struct mtr_endpoint *endpoint)
+{
+  int refs = atomic_load(&endpoint->refs);
+
+  while (refs > 0)
+    if (atomic_compare_exchange_weak(&endpoint->refs, &refs, refs + 1)) return true;
+  return false;
+}
+
+struct mtr_registered *mtr_endpoint_registered(struct mtr_endpoint *endpoint)
+{
+  return &endpoint->registered;
+}
+
 void mtr_endpoint_unref(struct mtr_endpoint *endpoint)
 {
   const bool inherited = endpoint && mtr_endpoint_inherited(endpoint);
@@ -88,6 +104,7 @@ void mtr_endpoint_unref(struct mtr_endpoint *endpoint)
   size_t i;
 
   if (!endpoint || atomic_fetch_sub(&endpoint->refs, 1) != 1) return;
+  mtr_registered_fini(&endpoint->registered, inherited);
   for (i = 0; i < endpoint->idle_count; i++)
     mtr_transport_free(endpoint->idle[i].transport, inherited);
   mtr_curl_target_free(endpoint->target, inherited);

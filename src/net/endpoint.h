@@ -23,7 +23,15 @@ struct mtr_endpoint_options {
 
 struct mtr_endpoint;
 
+/* Always a new one. */
 MORTAR_MUST_USE enum mortar_status mtr_endpoint_new(const struct mtr_endpoint_options *options,
+                                                    const struct mortar_alloc *alloc,
+                                                    struct mtr_endpoint **out,
+                                                    struct mortar_error *err);
+
+/* A living endpoint with equal options, an equal allocator and equal certificates to trust, or a
+ * new one: sessions to one place share its connections. Any thread. endpoint_registry.c. */
+MORTAR_MUST_USE enum mortar_status mtr_endpoint_get(const struct mtr_endpoint_options *options,
                                                     const struct mortar_alloc *alloc,
                                                     struct mtr_endpoint **out,
                                                     struct mortar_error *err);

@@ -3,7 +3,13 @@
 #define MTR_NET_ENDPOINT_INTERNAL_H
 
 #include "net/endpoint.h"
+#include "net/endpoint_registry.h"
 #include "net/transport.h"
+
+/* One more reference, unless the last one is gone. For whoever holds the memory but no reference.
+ */
+bool mtr_endpoint_ref_alive(struct mtr_endpoint *endpoint);
+struct mtr_registered *mtr_endpoint_registered(struct mtr_endpoint *endpoint);
 
 /* STATE when this process is a fork of the one that made the endpoint. */
 MORTAR_MUST_USE enum mortar_status mtr_endpoint_check_process(const struct mtr_endpoint *endpoint,

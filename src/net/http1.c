@@ -39,10 +39,14 @@ void mtr_http1_init(struct mtr_http1 *http, size_t max_body)
 /* Where the head ends, behind its empty line; 0: not yet. Starts where the last search ended. */
 static size_t find_head_end(struct mtr_http1 *http, const struct mtr_buf *buf)
 {
-  size_t i = http->searched > 3 ? http->searched - 3 : 0;
+  size_t at = http->searched > 3 ? http->searched - 3 : 0;
 
-  for (; i + 4 <= buf->size; i++)
-    if (buf->data[i] == '\r' && memcmp(buf->data + i, "\r\n\r\n", 4) == 0) return i + 4;
+  while (at + 4 <= buf->size) {
+    const uint8_t *cr = memchr(buf->data + at, '\r', buf->size - at - 3);
+    if (!cr) break;
+    at = (size_t)(cr - buf->data) + 1;
+    if (memcmp(cr, "\r\n\r\n", 4) == 0) return at + 3;
+  }
   http->searched = buf->size;
   return 0;
 }

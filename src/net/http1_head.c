@@ -123,43 +123,66 @@ static enum mortar_status on_reason_phrase(struct head *h, struct mtr_span value
   return keep_message(h, value, 1);
 }
 
+/* The length and the first letter tell nearly all names apart before they are compared. */
+#define NAME(text) text, sizeof text - 1
 static const struct {
   const char *name;
+  size_t size;
   enum mortar_status (*on)(struct head *h, struct mtr_span value);
 } headers[] = {
-    {"content-length", on_length},
-    {"transfer-encoding", on_transfer},
-    {"connection", on_connection},
-    {"content-encoding", on_encoding},
-    {"content-type", on_type},
-    {"retry-after", on_retry_after},
-    {"date", on_date},
-    {"x-thriftserver-error-message", on_thrift_message},
-    {"x-databricks-error-or-redirect-message", on_gateway_message},
-    {"x-databricks-reason-phrase", on_reason_phrase},
+    {NAME("content-length"), on_length},
+    {NAME("transfer-encoding"), on_transfer},
+    {NAME("connection"), on_connection},
+    {NAME("content-encoding"), on_encoding},
+    {NAME("content-type"), on_type},
+    {NAME("retry-after"), on_retry_after},
+    {NAME("date"), on_date},
+    {NAME("x-thriftserver-error-message"), on_thrift_message},
+    {NAME("x-databricks-error-or-redirect-message"), on_gateway_message},
+    {NAME("x-databricks-reason-phrase"), on_reason_phrase},
 };
+#undef NAME
+
+static enum mortar_status handle(struct head *h, struct mtr_span name, struct mtr_span value)
+{
+  size_t i;
+
+  for (i = 0; i < sizeof headers / sizeof *headers; i++) {
+    const char *known = headers[i].name;
+    if (name.size == headers[i].size && (name.data[0] | 0x20) == known[0] && is(name, known))
+      return headers[i].on(h, value);
+  }
+  return MORTAR_OK;
+}
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-static bool is_token(struct mtr_span name)
+/* What a byte may be part of: V a value, T a name (a token of RFC 9110) or a value. */
+enum { V = 1, T = 3, IN_VALUE = 1, IN_NAME = 2 };
+
+#define V8 V, V, V, V, V, V, V, V
+/* clang-format off */
+static const uint8_t classes[256] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, V, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    V, T, V, T, T, T, T, T, V, V, T, T, V, T, T, V,
+    T, T, T, T, T, T, T, T, T, T, V, V, V, V, V, V,
+    V, T, T, T, T, T, T, T, T, T, T, T, T, T, T, T,
+    T, T, T, T, T, T, T, T, T, T, T, V, V, V, T, T,
+    T, T, T, T, T, T, T, T, T, T, T, T, T, T, T, T,
+    T, T, T, T, T, T, T, T, T, T, T, V, T, V, T, 0,
+    V8, V8, V8, V8, V8, V8, V8, V8,
+    V8, V8, V8, V8, V8, V8, V8, V8,
+};
+/* clang-format on */
+#undef V8
+
+static bool is_all(struct mtr_span text, uint8_t class)
 {
   size_t i;
 
-  for (i = 0; i < name.size; i++) {
-    uint8_t c = name.data[i];
-    if (c <= ' ' || c >= 0x7F || strchr("\"(),/:;<=>?@[\\]{}", c)) return false;
-  }
-  return name.size > 0;
-}
-
-static bool is_plain_value(struct mtr_span value)
-{
-  size_t i;
-
-  for (i = 0; i < value.size; i++) {
-    uint8_t c = value.data[i];
-    if ((c < ' ' && c != '\t') || c == 0x7F) return false;
-  }
+  for (i = 0; i < text.size; i++)
+    if (!(classes[text.data[i]] & class)) return false;
   return true;
 }
 
@@ -167,18 +190,15 @@ static enum mortar_status parse_header(struct head *h, struct mtr_span line)
 {
   const uint8_t *colon = memchr(line.data, ':', line.size);
   struct mtr_span name, value;
-  size_t i;
 
   if (line.data[0] == ' ' || line.data[0] == '\t')
     return mtr_fail(h->err, MORTAR_PROTOCOL, "the reply folds a header over two lines");
   if (!colon) return mtr_fail(h->err, MORTAR_PROTOCOL, "the reply has a header without a colon");
   name = mtr_span_of(line.data, (size_t)(colon - line.data));
   value = trim(mtr_span_of(colon + 1, line.size - name.size - 1));
-  if (!is_token(name) || !is_plain_value(value))
+  if (!name.size || !is_all(name, IN_NAME) || !is_all(value, IN_VALUE))
     return mtr_fail(h->err, MORTAR_PROTOCOL, "the reply has a header with forbidden characters");
-  for (i = 0; i < sizeof headers / sizeof *headers; i++)
-    if (is(name, headers[i].name)) return headers[i].on(h, value);
-  return MORTAR_OK;
+  return handle(h, name, value);
 }
 
 /* "HTTP/1.1 200 OK"; the reason and the blank before it may be missing. */
@@ -190,7 +210,7 @@ static enum mortar_status parse_status_line(struct head *h, struct mtr_span line
                     mtr_text_u64(mtr_span_of(line.data + 9, 3), 999, &status) && status >= 100 &&
                     (line.size == 12 || line.data[12] == ' ');
 
-  if (!good || !is_plain_value(line))
+  if (!good || !is_all(line, IN_VALUE))
     return mtr_fail(h->err, MORTAR_PROTOCOL, "the reply's status line is malformed");
   h->http->http10 = line.data[7] == '0';
   h->http->status = (int)status;
@@ -200,12 +220,13 @@ static enum mortar_status parse_status_line(struct head *h, struct mtr_span line
 /* The line at *pos without its CR LF; the head ends with an empty line, so there always is one. */
 static struct mtr_span next_line(const uint8_t **pos, const uint8_t *end)
 {
-  const uint8_t *start = *pos, *p = start;
+  const uint8_t *start = *pos, *cr = memchr(start, '\r', (size_t)(end - start));
 
-  while (end - p >= 2 && !(p[0] == '\r' && p[1] == '\n'))
-    p++;
-  *pos = end - p >= 2 ? p + 2 : end;
-  return mtr_span_of(start, (size_t)(p - start));
+  while (cr && end - cr >= 2 && cr[1] != '\n')
+    cr = memchr(cr + 1, '\r', (size_t)(end - cr) - 1);
+  if (!cr || end - cr < 2) cr = end;
+  *pos = cr < end ? cr + 2 : end;
+  return mtr_span_of(start, (size_t)(cr - start));
 }
 
 enum mortar_status mtr_http1_parse_head(struct mtr_http1 *http, const uint8_t *head, size_t size,

@@ -150,7 +150,7 @@ static enum mortar_status run(struct mtr_lease *lease, const struct mtr_span out
                             .stats = &lease->stats,
                             .err = err};
 
-  MTR_TRY(mtr_drive_blocking(&ex, wait->wake));
+  MTR_TRY(mtr_drive_blocking(&ex, wait));
   lease->last_used = ex.finished;
   mtr_http1_reply(&ex.http, &lease->reply, reply);
   return MORTAR_OK;

@@ -1,8 +1,6 @@
 /* Writes and checks the head of a POST. */
 #include "net/request_head.h"
 
-#include <stdio.h>
-
 #include "base/error.h"
 #include "base/text.h"
 
@@ -114,5 +112,15 @@ enum mortar_status mtr_request_head_set(struct mtr_request_head *head, const cha
 
 size_t mtr_request_head_rest(size_t body_size, char out[MTR_LENGTH_LINE])
 {
-  return (size_t)snprintf(out, MTR_LENGTH_LINE, "%zu\r\n\r\n", body_size);
+  char digits[MTR_LENGTH_LINE - 4];
+  size_t n = 0, i = sizeof digits;
+
+  do {
+    digits[--i] = (char)('0' + body_size % 10);
+    body_size /= 10;
+  } while (body_size);
+  for (; i < sizeof digits; i++)
+    out[n++] = digits[i];
+  memcpy(out + n, "\r\n\r\n", 4);
+  return n + 4;
 }

@@ -8,7 +8,7 @@
 enum {
   /* A bearer token with many groups has 16 KB; servers refuse heads far smaller than this. */
   MTR_MAX_REQUEST_HEAD = 64 * 1024,
-  MTR_LENGTH_LINE = 32 /* the longest number, two line ends */
+  MTR_LENGTH_LINE = 24 /* 20 digits, two line ends */
 };
 
 /* Value in the caller's storage. */
@@ -27,7 +27,7 @@ MORTAR_MUST_USE enum mortar_status mtr_request_head_set(struct mtr_request_head 
                                                         const char *headers,
                                                         struct mortar_error *err);
 
-/* The rest of the head, for a body of this size; returns its length. */
+/* The rest of the head, for a body of this size, without a NUL; returns its length. */
 size_t mtr_request_head_rest(size_t body_size, char out[MTR_LENGTH_LINE]);
 
 #endif

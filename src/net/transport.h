@@ -23,8 +23,8 @@ struct mtr_transport_ops {
    * FAILED, close. */
   enum mtr_io (*connect)(struct mtr_transport *transport, struct mortar_error *err);
   /* While connecting: waits at most timeout_ms (-1: no limit) until another step makes sense or
-   * wake_fd (-1: none) is readable. The only function that may wait. */
-  void (*wait_connect)(struct mtr_transport *transport, int timeout_ms, int wake_fd);
+   * wake_fd (-1: none) is readable. The only function that may wait. True: a signal ended it. */
+  bool (*wait_connect)(struct mtr_transport *transport, int timeout_ms, int wake_fd);
   /* While connecting: what is being waited for, "looking up the name". */
   const char *(*stage)(const struct mtr_transport *transport);
   /* *n bytes were taken, 1 or more when DONE. Bytes refused by AGAIN or FAILED have not left in

@@ -1,13 +1,13 @@
 /* The curl transport: a connect-only easy handle driven by a multi handle of its own, then
- * curl_easy_send and curl_easy_recv. Refuses HTTP/2, netrc files, proxies from the environment and
- * protocols other than http and https. */
+ * curl_easy_send and curl_easy_recv for TLS, send(2) and recv(2) for plain HTTP. Refuses HTTP/2,
+ * netrc files, proxies from the environment and protocols other than http and https. */
 #include "net/transport_curl.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <openssl/ssl.h>
-#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -216,6 +216,11 @@ static enum mortar_status fail_connect(struct curl_transport *t, CURLcode code,
 
 /* ---- The table ----------------------------------------------------------------------------- */
 
+static bool is_not_now(int error)
+{
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
 /* Connected: the socket is asked for once. */
 static enum mtr_io finish(struct curl_transport *t, CURLcode code, struct mortar_error *err)
 {
@@ -249,13 +254,15 @@ static enum mtr_io do_connect(struct mtr_transport *transport, struct mortar_err
   return finish(t, message->data.result, err);
 }
 
-static void do_wait_connect(struct mtr_transport *transport, int timeout_ms, int wake_fd)
+static bool do_wait_connect(struct mtr_transport *transport, int timeout_ms, int wake_fd)
 {
   struct curl_waitfd wake = {wake_fd, CURL_WAIT_POLLIN, 0};
 
-  /* A failure shows in the next step. */
+  /* A failure shows in the next step. That a signal ended the poll is not told but by errno. */
+  errno = 0;
   (void)curl_multi_poll(of(transport)->multi, wake_fd >= 0 ? &wake : NULL, wake_fd >= 0,
                         timeout_ms < 0 ? INT_MAX : timeout_ms, NULL);
+  return errno == EINTR;
 }
 
 static const char *do_stage(const struct mtr_transport *transport)
@@ -268,13 +275,38 @@ static const char *do_stage(const struct mtr_transport *transport)
   return named ? "connecting" : "looking up the name";
 }
 
-static enum mtr_io do_send(struct mtr_transport *transport, struct mtr_span data, size_t *n,
-                           struct mortar_error *err)
+/* libcurl looks its connection up twice a call and does no more than this. */
+static enum mtr_io send_plain(struct mtr_transport *transport, struct mtr_span data, size_t *n,
+                              struct mortar_error *err)
+{
+  const ssize_t sent = send(transport->fd, data.data, data.size, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+  *n = sent > 0 ? (size_t)sent : 0;
+  if (sent > 0) return MTR_IO_DONE;
+  if (sent == 0 || is_not_now(errno)) return MTR_IO_AGAIN;
+  (void)mtr_fail(err, MORTAR_IO, "sending failed: %s", strerror(errno));
+  return MTR_IO_FAILED;
+}
+
+static enum mtr_io recv_plain(struct mtr_transport *transport, void *data, size_t size, size_t *n,
+                              struct mortar_error *err)
+{
+  const ssize_t got = recv(transport->fd, data, size, MSG_DONTWAIT);
+
+  *n = got > 0 ? (size_t)got : 0;
+  if (got >= 0) return got ? MTR_IO_DONE : MTR_IO_CLOSED;
+  if (is_not_now(errno)) return MTR_IO_AGAIN;
+  (void)mtr_fail(err, MORTAR_IO, "receiving failed: %s", strerror(errno));
+  return MTR_IO_FAILED;
+}
+
+static enum mtr_io send_tls(struct mtr_transport *transport, struct mtr_span data, size_t *n,
+                            struct mortar_error *err)
 {
   struct curl_transport *t = of(transport);
   /* One record a call: a failure then means that the peer cannot read a byte of it, while OpenSSL
    * may have sent some of the records of a larger piece before it failed. */
-  size_t size = t->target->tls && data.size > TLS_RECORD ? TLS_RECORD : data.size;
+  size_t size = data.size > TLS_RECORD ? TLS_RECORD : data.size;
   CURLcode code;
 
   *n = 0;
@@ -286,8 +318,8 @@ static enum mtr_io do_send(struct mtr_transport *transport, struct mtr_span data
   return MTR_IO_FAILED;
 }
 
-static enum mtr_io do_recv(struct mtr_transport *transport, void *data, size_t size, size_t *n,
-                           struct mortar_error *err)
+static enum mtr_io recv_tls(struct mtr_transport *transport, void *data, size_t size, size_t *n,
+                            struct mortar_error *err)
 {
   struct curl_transport *t = of(transport);
   CURLcode code;
@@ -327,8 +359,10 @@ static void do_free(struct mtr_transport *transport, bool inherited)
   mtr_free(t->target->alloc, t, sizeof *t);
 }
 
-static const struct mtr_transport_ops ops = {do_connect, do_wait_connect, do_stage, do_send,
-                                             do_recv,    do_close,        do_free};
+static const struct mtr_transport_ops tls_ops = {do_connect, do_wait_connect, do_stage, send_tls,
+                                                 recv_tls,   do_close,        do_free};
+static const struct mtr_transport_ops plain_ops = {
+    do_connect, do_wait_connect, do_stage, send_plain, recv_plain, do_close, do_free};
 
 enum mortar_status mtr_transport_curl_new(struct mtr_curl_target *target,
                                           struct mtr_transport **out, struct mortar_error *err)
@@ -337,7 +371,7 @@ enum mortar_status mtr_transport_curl_new(struct mtr_curl_target *target,
 
   *out = NULL;
   if (!t) return mtr_fail_nomem(err, "connection");
-  t->base.ops = &ops;
+  t->base.ops = target->plain ? &plain_ops : &tls_ops;
   t->base.fd = -1;
   t->target = target;
   t->alert = -1;

@@ -140,6 +140,7 @@ static void a_corrupt_frame_anywhere_is_an_error(void **state)
           assert_int_equal(st, MORTAR_CORRUPT);
           assert_null(res);
           assert_non_null(strstr(c.err.message, "batch"));
+          assert_non_null(strstr(c.err.message, "127.0.0.1:"));
           assert_true(c.err.query_id[0] != '\0');
         } else if (st == MORTAR_OK) {
           /* Without a checksum a changed value may go unseen: but rows never get lost. */
@@ -154,6 +155,37 @@ static void a_corrupt_frame_anywhere_is_an_error(void **state)
         }
         mortar_result_free(res);
       }
+  client_stop(&c);
+}
+
+/* Every byte of a message that is not compressed: an error, or all rows with another value. */
+static void a_corrupt_message_never_loses_rows(void **state)
+{
+  struct client c;
+  int at, failures = 0;
+
+  (void)state;
+  client_start(&c);
+  c.fs.lz4 = false;
+  for (at = 0; at < 600; at++) {
+    struct mortar_result *res = NULL;
+    struct ArrowArray batch = {0};
+    enum mortar_status st;
+    int64_t rows = 0;
+    fake_server_batches(&c.fs, 3, 10);
+    c.fs.batches[1].corrupt_at = at;
+    st = mortar_query(c.session, "SELECT", NULL, &res, &c.err);
+    while (st == MORTAR_OK && (st = mortar_result_next(res, NULL, &batch, &c.err)) == MORTAR_OK &&
+           batch.release) {
+      rows += batch.length;
+      batch.release(&batch);
+    }
+    if (st == MORTAR_OK) assert_int_equal(rows, 30);
+    if (st != MORTAR_OK) assert_true(c.err.message[0] && c.err.query_id[0]);
+    failures += st != MORTAR_OK;
+    mortar_result_free(res);
+  }
+  assert_true(failures > 50); /* most of the head of a message means something */
   client_stop(&c);
 }
 
@@ -298,6 +330,7 @@ int main(void)
       cmocka_unit_test(declared_row_counts_rule),
       cmocka_unit_test(an_end_marker_inside_a_batch_hides_no_rows),
       cmocka_unit_test(a_corrupt_frame_anywhere_is_an_error),
+      cmocka_unit_test(a_corrupt_message_never_loses_rows),
       cmocka_unit_test(a_large_page_is_decoded_in_windows),
       cmocka_unit_test(a_schema_given_only_by_metadata_is_asked_for),
       cmocka_unit_test(equal_schemas_share_a_shape),

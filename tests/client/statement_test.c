@@ -178,6 +178,26 @@ static void a_wake_up_ends_every_wait(void **state)
   client_stop(&c);
 }
 
+static void a_wake_up_before_the_call_sends_nothing(void **state)
+{
+  struct mortar_call call = {.timeout_ms = -1};
+  struct mortar_result *res = NULL;
+  struct client c;
+
+  (void)state;
+  client_start(&c);
+  assert_int_equal(mortar_wake_new(&call.wake, NULL), MORTAR_OK);
+  mortar_wake_signal(call.wake);
+  assert_int_equal(mortar_query(c.session, "SELECT", &call, &res, &c.err), MORTAR_INTERRUPTED);
+  assert_int_equal(c.err.outcome, MORTAR_OUTCOME_NOT_SENT);
+  assert_int_equal(c.fs.executed, 0);
+  mortar_wake_clear(call.wake);
+  assert_int_equal(mortar_query(c.session, "SELECT", &call, &res, &c.err), MORTAR_OK);
+  mortar_result_free(res);
+  mortar_wake_free(call.wake);
+  client_stop(&c);
+}
+
 static void a_deadline_ends_every_wait(void **state)
 {
   struct mortar_call call = {.timeout_ms = 150};
@@ -323,6 +343,7 @@ int main(void)
       cmocka_unit_test(a_reply_cut_at_any_byte_is_an_error),
       cmocka_unit_test(a_running_statement_is_polled_to_its_end),
       cmocka_unit_test(a_wake_up_ends_every_wait),
+      cmocka_unit_test(a_wake_up_before_the_call_sends_nothing),
       cmocka_unit_test(a_deadline_ends_every_wait),
       cmocka_unit_test(another_thread_cancels),
       cmocka_unit_test(memory_that_runs_out_anywhere_is_reported),

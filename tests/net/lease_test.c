@@ -81,7 +81,7 @@ static void request_on_the_wire(void **state)
 static void long_head_and_empty_body(void **state)
 {
   struct loop_server server = {.serve = serve_echo};
-  const struct mtr_wait wait = {MTR_NEVER, NULL};
+  const struct mtr_wait wait = {.deadline = MTR_NEVER};
   struct net_rig rig;
   char headers[6000];
 
@@ -110,7 +110,7 @@ static void long_head_and_empty_body(void **state)
 static void body_can_be_sent_again(void **state)
 {
   struct loop_server server = {.serve = serve_echo};
-  const struct mtr_wait wait = {MTR_NEVER, NULL};
+  const struct mtr_wait wait = {.deadline = MTR_NEVER};
   struct net_rig rig;
 
   (void)state;
@@ -344,7 +344,7 @@ static void every_allocation_may_fail(void **state)
   {
     struct net_rig rig;
     enum mortar_status st;
-    const struct mtr_wait wait = {MTR_NEVER, NULL};
+    const struct mtr_wait wait = {.deadline = MTR_NEVER};
     net_rig_init(&rig, server.port);
     st = mtr_endpoint_new(&rig.options, &fa.alloc, &rig.endpoint, &rig.err);
     if (st == MORTAR_OK) st = mtr_lease_new(rig.endpoint, &rig.lease, &rig.err);
@@ -434,7 +434,7 @@ static void serve_refusal_unread(struct loop_server *server, struct loop_conn *c
 static void early_reply(void **state)
 {
   struct loop_server server = {.serve = serve_refusal_unread};
-  struct mtr_wait wait = {mtr_deadline_after(mtr_clock_now(), 5000), NULL};
+  struct mtr_wait wait = {.deadline = mtr_deadline_after(mtr_clock_now(), 5000)};
   struct net_rig rig;
 
   (void)state;
@@ -460,7 +460,7 @@ static void serve_late(struct loop_server *server, struct loop_conn *conn)
 static void large_request(void **state)
 {
   struct loop_server server = {.serve = serve_late};
-  struct mtr_wait wait = {mtr_deadline_after(mtr_clock_now(), 20000), NULL};
+  struct mtr_wait wait = {.deadline = mtr_deadline_after(mtr_clock_now(), 20000)};
   struct net_rig rig;
 
   (void)state;
@@ -481,7 +481,7 @@ static void wake_up_while_sending(void **state)
 {
   struct loop_server server = {.serve = loop_serve_silence};
   struct net_rig rig;
-  struct mtr_wait wait = {MTR_NEVER, NULL};
+  struct mtr_wait wait = {.deadline = MTR_NEVER};
   struct net_alarm *alarm;
   int64_t start;
 

@@ -42,7 +42,10 @@ enum mortar_status net_rig_exchange(struct net_rig *rig, int64_t timeout_ms,
                                     struct mortar_wake *wake)
 {
   const int64_t start = mtr_clock_now();
-  struct mtr_wait wait = {mtr_deadline_after(start, timeout_ms), wake};
+  struct mtr_wait wait = {.deadline = mtr_deadline_after(start, timeout_ms),
+                          .wake = wake,
+                          .tick = rig->tick,
+                          .tick_ctx = rig->tick_ctx};
   enum mortar_status st;
 
   must(mtr_buf_append(mtr_lease_body(rig->lease), "ping", 4, &rig->err), &rig->err);

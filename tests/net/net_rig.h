@@ -21,6 +21,8 @@ struct net_rig {
   struct mtr_reply reply;
   struct mortar_error err;
   int64_t took_ms;
+  int (*tick)(void *ctx); /* of the exchanges; NULL: none */
+  void *tick_ctx;
 };
 
 /* 127.0.0.1, no TLS, no limits but 64 MiB of reply. */

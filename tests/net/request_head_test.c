@@ -1,6 +1,7 @@
 /* The head of a request: its bytes, its being kept, and what is refused. */
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <setjmp.h>
 #include <cmocka.h>
@@ -19,7 +20,7 @@ static void writes_the_head(void **state)
   struct mtr_request_head head;
   struct mortar_error err;
   const char *headers = "Authorization: Bearer x\r\nContent-Type: application/x-thrift\r\n";
-  char rest[MTR_LENGTH_LINE];
+  char rest[MTR_LENGTH_LINE], most[MTR_LENGTH_LINE + 1];
 
   (void)state;
   mtr_request_head_init(&head, NULL);
@@ -29,8 +30,12 @@ static void writes_the_head(void **state)
               "Authorization: Bearer x\r\nContent-Type: application/x-thrift\r\n"
               "Content-Length: ");
   assert_int_equal(mtr_request_head_rest(1234, rest), 8);
-  assert_string_equal(rest, "1234\r\n\r\n");
-  assert_true(mtr_request_head_rest(SIZE_MAX, rest) < MTR_LENGTH_LINE);
+  assert_memory_equal(rest, "1234\r\n\r\n", 8);
+  assert_int_equal(mtr_request_head_rest(0, rest), 5);
+  assert_memory_equal(rest, "0\r\n\r\n", 5);
+  (void)snprintf(most, sizeof most, "%zu\r\n\r\n", SIZE_MAX);
+  assert_int_equal(mtr_request_head_rest(SIZE_MAX, rest), strlen(most));
+  assert_memory_equal(rest, most, strlen(most));
   mtr_request_head_fini(&head);
 }
 

@@ -25,7 +25,7 @@ static enum mtr_io do_connect(struct mtr_transport *t, struct mortar_error *err)
   return MTR_IO_DONE;
 }
 
-static void do_wait(struct mtr_transport *t, int timeout_ms, int wake_fd)
+static bool do_wait(struct mtr_transport *t, int timeout_ms, int wake_fd)
 {
   (void)t;
   (void)timeout_ms;

@@ -336,7 +336,7 @@ static void serve_same_size(struct loop_server *server, struct loop_conn *conn)
 static void large_messages(void **state)
 {
   struct loop_server server = {.serve = serve_same_size};
-  struct mtr_wait wait = {mtr_deadline_after(mtr_clock_now(), 20000), NULL};
+  struct mtr_wait wait = {.deadline = mtr_deadline_after(mtr_clock_now(), 20000)};
   struct net_rig rig;
   int i;
 

@@ -53,7 +53,7 @@ def said():
     assert done.returncode == 0, done.stderr
     times = done.stderr.splitlines()
     assert len(times) == len(QUESTIONS)
-    assert all(re.fullmatch(r"\d+ rows in [\d.]+ ms.*", line) for line in times), done.stderr
+    assert all(re.fullmatch(r"\d+ rows? in [\d.]+ ms.*", line) for line in times), done.stderr
     return done.stdout
 
 

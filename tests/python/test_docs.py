@@ -32,7 +32,7 @@ def compiled(code, folder, library):
     return str(folder / "example")
 
 
-@pytest.mark.parametrize("language, code", marked_blocks())
+@pytest.mark.parametrize("language, code", list(marked_blocks()))
 def test_block(language, code, tmp_path, request, kiln_uri):
     if language == "c":
         program = compiled(code, tmp_path, request.getfixturevalue("library"))

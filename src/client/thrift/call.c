@@ -142,6 +142,12 @@ enum mortar_status mtr_thrift_call(const struct mtr_thrift_peer *peer, struct mt
   struct mtr_reply http_reply;
   enum mortar_status st;
 
+  /* Woken up before anything was sent: the one moment at which giving up is free. */
+  if (mtr_wake_signalled(wait->wake)) {
+    (void)mtr_fail(err, MORTAR_INTERRUPTED, "%s: woken up before it was sent", method->name);
+    mtr_error_outcome(err, MORTAR_OUTCOME_NOT_SENT);
+    return MORTAR_INTERRUPTED;
+  }
   limited.deadline =
       mtr_deadline_min(wait->deadline, mtr_deadline_after(mtr_clock_now(), peer->read_timeout_ms));
   mtr_arena_reset(&ch->arena);

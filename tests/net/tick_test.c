@@ -1,0 +1,255 @@
+/* The tick of a wait: called while one lasts, in every phase of an exchange, and not before 100 ms;
+ * it may end the wait; a signal makes it come at once. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/net/loop_server.h"
+#include "tests/net/net_rig.h"
+
+enum { LONG_MS = 8000 };
+
+struct ticker {
+  pthread_t thread;  /* that must be called */
+  int calls, end_at; /* the call that ends the wait; 0: none */
+  bool strange;
+};
+
+static int count_tick(void *arg)
+{
+  struct ticker *ticker = arg;
+
+  ticker->strange |= !pthread_equal(ticker->thread, pthread_self());
+  return ++ticker->calls == ticker->end_at;
+}
+
+static void rig_with_ticker(struct net_rig *rig, int port, struct ticker *ticker, int end_at)
+{
+  memset(ticker, 0, sizeof *ticker);
+  ticker->thread = pthread_self();
+  ticker->end_at = end_at;
+  net_rig_init(rig, port);
+  rig->tick = count_tick;
+  rig->tick_ctx = ticker;
+  net_rig_open(rig);
+}
+
+static void expect_end(const struct net_rig *rig, const struct ticker *ticker, const char *words,
+                       enum mortar_outcome outcome)
+{
+  if (!strstr(rig->err.message, words)) print_error("%s\n", rig->err.message);
+  assert_non_null(strstr(rig->err.message, words));
+  assert_int_equal(rig->err.outcome, outcome);
+  assert_int_equal(ticker->calls, ticker->end_at);
+  assert_false(ticker->strange);
+  assert_in_range(rig->took_ms, 100 * ticker->end_at - 1, 100 * ticker->end_at + NET_PROMPT_MS);
+}
+
+static void quick_exchanges_do_not_tick(void **state)
+{
+  struct loop_server server = {.serve = loop_serve_hello};
+  struct ticker ticker;
+  struct net_rig rig;
+  int i;
+
+  (void)state;
+  loop_server_start(&server);
+  rig_with_ticker(&rig, server.port, &ticker, 1);
+  for (i = 0; i < 200; i++) {
+    assert_int_equal(net_rig_exchange(&rig, LONG_MS, NULL), MORTAR_OK);
+    /* A machine that stands still for 100 ms proves nothing. */
+    if (rig.took_ms < 100) assert_int_equal(ticker.calls, 0);
+  }
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
+static void ends_a_wait_for_the_reply(void **state)
+{
+  struct loop_server server = {.serve = loop_serve_silence};
+  struct ticker ticker;
+  struct net_rig rig;
+
+  (void)state;
+  loop_server_start(&server);
+  rig_with_ticker(&rig, server.port, &ticker, 2);
+  assert_int_equal(net_rig_exchange(&rig, LONG_MS, NULL), MORTAR_INTERRUPTED);
+  expect_end(&rig, &ticker, "while waiting for the reply", MORTAR_OUTCOME_UNKNOWN);
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
+/* One that returns 0 ends nothing and costs no deadline. */
+static void goes_on_until_the_deadline(void **state)
+{
+  struct loop_server server = {.serve = loop_serve_silence};
+  struct ticker ticker;
+  struct net_rig rig;
+
+  (void)state;
+  loop_server_start(&server);
+  rig_with_ticker(&rig, server.port, &ticker, 0);
+  assert_int_equal(net_rig_exchange(&rig, 550, NULL), MORTAR_TIMEOUT);
+  assert_in_range(ticker.calls, 3, 5);
+  assert_in_range(rig.took_ms, 549, 550 + NET_PROMPT_MS);
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
+static void serve_drops(struct loop_server *server, struct loop_conn *conn)
+{
+  int i;
+
+  (void)server;
+  if (loop_conn_request(conn, NULL, 0) < 0) return;
+  if (!loop_conn_text(conn, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")) return;
+  for (i = 0; i < 1000 && loop_conn_text(conn, "x"); i++)
+    (void)usleep(5000);
+}
+
+static void ends_a_reply_that_trickles(void **state)
+{
+  struct loop_server server = {.serve = serve_drops};
+  struct ticker ticker;
+  struct net_rig rig;
+
+  (void)state;
+  loop_server_start(&server);
+  rig_with_ticker(&rig, server.port, &ticker, 2);
+  assert_int_equal(net_rig_exchange(&rig, LONG_MS, NULL), MORTAR_INTERRUPTED);
+  expect_end(&rig, &ticker, "while receiving the reply (", MORTAR_OUTCOME_UNKNOWN);
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
+static void ends_a_send(void **state)
+{
+  enum { TOO_MUCH = 32 << 20 }; /* no pair of sockets holds it */
+  struct loop_server server = {.serve = loop_serve_silence};
+  struct mtr_wait wait = {.deadline = mtr_deadline_after(mtr_clock_now(), LONG_MS)};
+  struct ticker ticker;
+  struct mtr_buf *body;
+  struct net_rig rig;
+  int64_t start;
+
+  (void)state;
+  loop_server_start(&server);
+  rig_with_ticker(&rig, server.port, &ticker, 2);
+  wait.tick = count_tick;
+  wait.tick_ctx = &ticker;
+  body = mtr_lease_body(rig.lease);
+  assert_int_equal(mtr_buf_reserve(body, TOO_MUCH, NULL), MORTAR_OK);
+  memset(body->data, 'x', TOO_MUCH);
+  body->size = TOO_MUCH;
+  start = mtr_clock_now();
+  assert_int_equal(mtr_lease_exchange(rig.lease, &rig.request, &wait, &rig.reply, &rig.err),
+                   MORTAR_INTERRUPTED);
+  rig.took_ms = (mtr_clock_now() - start) / MTR_MS;
+  expect_end(&rig, &ticker, "while sending the request (", MORTAR_OUTCOME_UNKNOWN);
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
+/* The server never answers the handshake. */
+static void rig_for_handshake(struct net_rig *rig, int port, struct ticker *ticker, int end_at)
+{
+  rig_with_ticker(rig, port, ticker, end_at);
+  net_rig_close(rig);
+  rig->options.tls = true;
+  rig->options.verify_peer = rig->options.verify_host = false;
+  net_rig_open(rig);
+}
+
+static void ends_a_connect(void **state)
+{
+  struct loop_server server = {.serve = loop_serve_silence};
+  struct ticker ticker;
+  struct net_rig rig;
+
+  (void)state;
+  loop_server_start(&server);
+  rig_for_handshake(&rig, server.port, &ticker, 2);
+  assert_int_equal(net_rig_exchange(&rig, LONG_MS, NULL), MORTAR_INTERRUPTED);
+  expect_end(&rig, &ticker, "while shaking hands", MORTAR_OUTCOME_NOT_SENT);
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
+/* ---- Signals ------------------------------------------------------------------------------- */
+
+enum { SIGNAL_AFTER_MS = 30 };
+
+static void ignore(int signal) { (void)signal; }
+
+static void *send_signal(void *arg)
+{
+  const struct timespec delay = {0, SIGNAL_AFTER_MS * 1000000L};
+  const pthread_t *to = arg;
+
+  (void)nanosleep(&delay, NULL);
+  (void)pthread_kill(*to, SIGUSR1);
+  return NULL;
+}
+
+/* The exchange is ended by the first tick, which comes with the signal and not after 100 ms. */
+static void expect_end_by_signal(struct net_rig *rig, const struct ticker *ticker)
+{
+  const struct sigaction action = {.sa_handler = ignore};
+  pthread_t self = pthread_self(), thread;
+
+  assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+  assert_int_equal(pthread_create(&thread, NULL, send_signal, &self), 0);
+  assert_int_equal(net_rig_exchange(rig, LONG_MS, NULL), MORTAR_INTERRUPTED);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_int_equal(ticker->calls, 1);
+  assert_in_range(rig->took_ms, SIGNAL_AFTER_MS - 1, 95);
+}
+
+static void signal_while_waiting(void **state)
+{
+  struct loop_server server = {.serve = loop_serve_silence};
+  struct ticker ticker;
+  struct net_rig rig;
+
+  (void)state;
+  loop_server_start(&server);
+  rig_with_ticker(&rig, server.port, &ticker, 1);
+  expect_end_by_signal(&rig, &ticker);
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
+static void signal_while_connecting(void **state)
+{
+  struct loop_server server = {.serve = loop_serve_silence};
+  struct ticker ticker;
+  struct net_rig rig;
+
+  (void)state;
+  loop_server_start(&server);
+  rig_for_handshake(&rig, server.port, &ticker, 1);
+  expect_end_by_signal(&rig, &ticker);
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {cmocka_unit_test(quick_exchanges_do_not_tick),
+                                     cmocka_unit_test(ends_a_wait_for_the_reply),
+                                     cmocka_unit_test(goes_on_until_the_deadline),
+                                     cmocka_unit_test(ends_a_reply_that_trickles),
+                                     cmocka_unit_test(ends_a_send),
+                                     cmocka_unit_test(ends_a_connect),
+                                     cmocka_unit_test(signal_while_waiting),
+                                     cmocka_unit_test(signal_while_connecting)};
+  /* The server threads write to clients that are gone. */
+  (void)signal(SIGPIPE, SIG_IGN);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
