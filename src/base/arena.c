@@ -36,7 +36,7 @@ void mtr_arena_reset(struct mtr_arena *arena)
   arena->head->next = NULL;
   arena->total = arena->head->capacity;
   memset(arena->head->bytes, 0, arena->total - arena->left);
-  arena->free = arena->head->bytes;
+  arena->next = arena->head->bytes;
   arena->left = arena->total;
 }
 
@@ -44,7 +44,7 @@ void mtr_arena_fini(struct mtr_arena *arena)
 {
   free_chunks(arena, arena->head);
   arena->head = NULL;
-  arena->free = NULL;
+  arena->next = NULL;
   arena->left = arena->total = 0;
 }
 
@@ -63,7 +63,7 @@ static bool add_chunk(struct mtr_arena *arena, size_t need)
   chunk->next = arena->head;
   arena->head = chunk;
   arena->total += want;
-  arena->free = chunk->bytes;
+  arena->next = chunk->bytes;
   arena->left = want;
   return true;
 }
@@ -78,8 +78,8 @@ void *mtr_arena_alloc(struct mtr_arena *arena, size_t count, size_t size)
   n = (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
   if (!arena->head || n > arena->left)
     if (!add_chunk(arena, n ? n : ALIGNMENT)) return NULL;
-  p = arena->free;
-  arena->free += n;
+  p = arena->next;
+  arena->next += n;
   arena->left -= n;
   return p;
 }

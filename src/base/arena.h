@@ -12,8 +12,8 @@ struct mtr_arena_chunk;
 /* What is free is zero already: reset clears what was used, so that no object needs clearing. */
 struct mtr_arena {
   struct mtr_arena_chunk *head; /* the chunk in use; older ones hang behind it */
-  unsigned char *free;          /* the free bytes of head; NULL without a chunk */
-  size_t left, total, max;      /* bytes at free, a multiple of 16; of all chunks; their limit */
+  unsigned char *next;          /* the free bytes of head; NULL without a chunk */
+  size_t left, total, max;      /* bytes at next, a multiple of 16; of all chunks; their limit */
   const struct mortar_alloc *alloc;
 };
 
@@ -28,12 +28,12 @@ void *mtr_arena_alloc(struct mtr_arena *arena, size_t count, size_t size);
  * then its size can be rounded up, too. */
 static inline void *mtr_arena_one(struct mtr_arena *arena, size_t size)
 {
-  void *p = arena->free;
+  void *p = arena->next;
   size_t rounded;
 
   if (size >= arena->left) return mtr_arena_alloc(arena, 1, size);
   rounded = (size + 15) & ~(size_t)15;
-  arena->free += rounded;
+  arena->next += rounded;
   arena->left -= rounded;
   return p;
 }

@@ -51,7 +51,7 @@ static void an_arena_gives_zeroed_aligned_memory(void **state)
   for (round = 0; round < 3; round++) {
     size_t i, k;
     for (i = 1; i < 300; i++) {
-      unsigned char *p = mtr_arena_alloc(&arena, 1, i);
+      unsigned char *p = i % 2 ? mtr_arena_alloc(&arena, 1, i) : mtr_arena_one(&arena, i);
       assert_non_null(p);
       assert_int_equal((uintptr_t)p % 16, 0);
       for (k = 0; k < i; k++)
@@ -64,6 +64,8 @@ static void an_arena_gives_zeroed_aligned_memory(void **state)
   assert_null(mtr_arena_alloc(&arena, 1, 2 << 20));
   assert_null(mtr_arena_alloc(&arena, SIZE_MAX, 2));
   assert_null(mtr_arena_alloc(&arena, 1, SIZE_MAX));
+  assert_null(mtr_arena_one(&arena, SIZE_MAX));
+  assert_non_null(mtr_arena_one(&arena, 0));
   mtr_arena_fini(&arena);
 }
 

@@ -46,6 +46,17 @@ static const char *dump(struct bench *b, const struct mtr_struct_info *info, con
   return (const char *)b->json.data;
 }
 
+/* What a field is on the wire, said once more. */
+static int type_of(uint8_t kind)
+{
+  static const uint8_t types[] = {
+      MTR_T_BOOL,   MTR_T_I8,     MTR_T_I16,  MTR_T_I32,  MTR_T_I64, MTR_T_DOUBLE, MTR_T_STRING,
+      MTR_T_STRING, MTR_T_STRUCT, MTR_T_LIST, MTR_T_LIST, MTR_T_MAP, MTR_T_MAP};
+
+  assert_true(kind < sizeof types);
+  return types[kind];
+}
+
 static void tables_are_in_order(void **state)
 {
   size_t i, count;
@@ -57,10 +68,14 @@ static void tables_are_in_order(void **state)
   for (i = 0; i < count; i++) {
     assert_ptr_equal(mtr_tcli_find(mtr_span_text(all[i]->name)), all[i]);
     for (j = 0; j < all[i]->field_count; j++) {
-      assert_true(all[i]->fields[j].offset >= sizeof(uint64_t));
+      assert_true(all[i]->fields[j].offset >= sizeof(struct mtr_struct_head));
       assert_true(all[i]->fields[j].offset < all[i]->size);
+      assert_int_equal(all[i]->fields[j].bit, UINT64_C(1) << j);
+      assert_int_equal(all[i]->fields[j].wire, type_of(all[i]->fields[j].kind));
       if (j) assert_true(all[i]->fields[j - 1].id < all[i]->fields[j].id);
     }
+    assert_int_equal(all[i]->fields[j].id, INT16_MAX);
+    assert_int_equal(all[i]->fields[j].wire, MTR_T_STOP);
   }
   assert_null(mtr_tcli_find(mtr_span_text("TStat")));
   assert_null(mtr_tcli_find(mtr_span_text("TStatusX")));
@@ -99,6 +114,8 @@ static void write_all_samples(struct mtr_tw *wr)
     write_sample(wr, i, (int16_t)(4000 + i));
   for (i = 0; i < SAMPLES; i++)
     write_sample(wr, i, (int16_t)-i);
+  for (i = 0; i < SAMPLES; i++)
+    write_sample(wr, i, INT16_MAX);
 }
 
 static void known_fields_of_other_types_are_skipped(void **state)
@@ -339,6 +356,92 @@ static void plain_lists_stay_in_the_input(void **state)
   bench_fini(&b);
 }
 
+static void wire_is_where_the_struct_stood(void **state)
+{
+  struct mtr_TTableSchema schema;
+  struct mtr_TColumnDesc column;
+  struct bench b;
+  (void)state;
+
+  bench_init(&b, NULL);
+  write_strange_schema(&b.wr);
+  assert_int_equal(decode(&b, &mtr_TTableSchema_info, &schema), MORTAR_OK);
+  assert_ptr_equal(schema.wire.data, b.buf.data);
+  assert_int_equal(schema.wire.size, b.buf.size);
+  assert_true(schema.columns.items[0].wire.data + schema.columns.items[0].wire.size ==
+              schema.columns.items[1].wire.data);
+  assert_int_equal(mtr_thrift_decode(schema.columns.items[1].wire, &mtr_TColumnDesc_info, &column,
+                                     &b.arena, &b.err),
+                   MORTAR_OK);
+  assert_string_equal(dump(&b, &mtr_TColumnDesc_info, &column),
+                      "{\"column_name\":\"b\",\"type_desc\":{},\"position\":2}");
+  bench_fini(&b);
+}
+
+/* Reads without what is inside of structs of the type. */
+static enum mortar_status read_leaving(struct bench *b, struct mtr_span bytes,
+                                       const struct mtr_struct_info *info,
+                                       const struct mtr_struct_info *leave, void *out)
+{
+  struct mtr_struct_reader sr = {.arena = &b->arena, .leave = leave};
+
+  mtr_tr_init(&sr.rd, bytes);
+  mtr_thrift_read_struct(&sr, info, out);
+  return mtr_tr_status(&sr.rd, "struct", &b->err);
+}
+
+static void structs_of_a_type_are_left_on_the_wire(void **state)
+{
+  struct mtr_TTableSchema schema;
+  struct mtr_TColumnDesc *columns;
+  struct bench b;
+  size_t i;
+  (void)state;
+
+  bench_init(&b, NULL);
+  write_strange_schema(&b.wr);
+  assert_int_equal(
+      read_leaving(&b, mtr_buf_span(&b.buf), &mtr_TTableSchema_info, &mtr_TTypeDesc_info, &schema),
+      MORTAR_OK);
+  columns = schema.columns.items;
+  assert_int_equal(schema.columns.count, 2);
+  for (i = 0; i < 2; i++) {
+    assert_int_equal(columns[i].position, i + 1);
+    assert_int_equal(columns[i].type_desc->has, 0);
+    assert_true(columns[i].type_desc->wire.size > 100); /* the strangers */
+  }
+  assert_int_equal(read_leaving(&b, mtr_buf_span(&b.buf), &mtr_TTableSchema_info,
+                                &mtr_TColumnDesc_info, &schema),
+                   MORTAR_OK);
+  assert_int_equal(schema.columns.count, 2);
+  assert_int_equal(schema.columns.items[1].has, 0);
+  assert_true(mtr_span_equal(schema.columns.items[1].wire, columns[1].wire));
+  bench_fini(&b);
+}
+
+/* Where nothing is decoded, a list is a level of nesting, too: half as many structs in lists. */
+static void what_is_left_is_checked_to_be_whole(void **state)
+{
+  static uint8_t bomb[9 * MTR_THRIFT_MAX_DEPTH];
+  const struct mtr_struct_info *info = &mtr_TSparkParameter_info;
+  const struct mtr_struct_info *leave = &mtr_TSparkParameterValueArg_info;
+  struct mtr_TSparkParameter p;
+  size_t n, head = 8;
+  struct bench b;
+  (void)state;
+
+  bench_init(&b, NULL);
+  memcpy(bomb, (const uint8_t[]){MTR_T_LIST, 0, 5, MTR_T_STRUCT, 0, 0, 0, 1}, head);
+  n = head + nested_arguments(bomb + head, MTR_THRIFT_MAX_DEPTH / 2) + 1;
+  assert_int_equal(read_leaving(&b, mtr_span_of(bomb, n), info, leave, &p), MORTAR_OK);
+  assert_int_equal(p.arguments.items[0].wire.size, n - head - 1);
+  while (--n > 0)
+    assert_int_equal(read_leaving(&b, mtr_span_of(bomb, n), info, leave, &p), MORTAR_MORE);
+  n = head + nested_arguments(bomb + head, MTR_THRIFT_MAX_DEPTH / 2 + 1) + 1;
+  assert_int_equal(read_leaving(&b, mtr_span_of(bomb, n), info, leave, &p), MORTAR_PROTOCOL);
+  bench_fini(&b);
+}
+
 static void write_qualifiers(struct mtr_tw *wr)
 {
   mtr_tw_field(wr, MTR_T_MAP, 1);
@@ -527,6 +630,9 @@ int main(void)
       cmocka_unit_test(depth_is_limited),
       cmocka_unit_test(bytes_behind_are_refused),
       cmocka_unit_test(plain_lists_stay_in_the_input),
+      cmocka_unit_test(wire_is_where_the_struct_stood),
+      cmocka_unit_test(structs_of_a_type_are_left_on_the_wire),
+      cmocka_unit_test(what_is_left_is_checked_to_be_whole),
       cmocka_unit_test(maps_of_structs_are_dumped),
       cmocka_unit_test(dump_escapes_text_and_shows_bytes),
       cmocka_unit_test(dump_shows_every_double),

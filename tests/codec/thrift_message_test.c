@@ -149,6 +149,31 @@ static void execute_reply_with_arrow_is_read(void **state)
   assert_ptr_equal(batch->batch.data, f->bytes + 0x328);
 }
 
+static void a_schema_can_be_left_on_the_wire(void **state)
+{
+  struct mtr_TExecuteStatementResp resp;
+  struct mtr_TGetResultSetMetadataResp *meta;
+  struct mtr_TTableSchema schema;
+  struct fixture *f = *state;
+
+  assert_int_equal(mtr_message_read_leaving(vector_bytes(execute_reply_columns, f->bytes),
+                                            &mtr_TExecuteStatementResp_info, &mtr_TTableSchema_info,
+                                            &resp, &f->arena, &f->head, &f->err),
+                   MORTAR_OK);
+  meta = resp.direct_results->result_set_metadata;
+  assert_true(MTR_HAS(meta, TGetResultSetMetadataResp, schema));
+  assert_int_equal(meta->schema->has, 0);
+  assert_int_equal(meta->schema->columns.count, 0);
+  assert_int_equal(meta->result_format, MTR_ROWSET_COLUMNS);
+  check_columns(resp.direct_results->result_set->results);
+  assert_int_equal(
+      mtr_thrift_decode(meta->schema->wire, &mtr_TTableSchema_info, &schema, &f->arena, &f->err),
+      MORTAR_OK);
+  assert_int_equal(schema.columns.count, 2);
+  assert_true(mtr_span_equal(schema.columns.items[1].column_name, text("s")));
+  assert_true(mtr_span_equal(schema.wire, meta->schema->wire));
+}
+
 static void exception_is_read_and_written(void **state)
 {
   struct mtr_TFetchResultsResp resp;
@@ -386,6 +411,7 @@ int main(void)
       TEST(open_session_reply_is_read),
       TEST(execute_reply_with_columns_is_read),
       TEST(execute_reply_with_arrow_is_read),
+      TEST(a_schema_can_be_left_on_the_wire),
       TEST(exception_is_read_and_written),
       TEST(vectors_come_back_byte_for_byte),
       TEST(every_cut_is_more),

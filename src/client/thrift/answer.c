@@ -34,21 +34,32 @@ enum mortar_status mtr_thrift_take_state(const struct mtr_TGetOperationStatusRes
   return mtr_thrift_operation_failed(state, err);
 }
 
-enum mortar_status mtr_thrift_take_metadata(const struct mtr_TGetResultSetMetadataResp *meta,
-                                            struct mtr_answer *out, struct mortar_error *err)
+/* Without an Arrow schema: a result of no columns, or one that does not come as Arrow. */
+static enum mortar_status take_table_schema(const struct mtr_TTableSchema *left,
+                                            struct mtr_arena *arena, struct mtr_answer *out,
+                                            struct mortar_error *err)
 {
-  MTR_TRY(mtr_thrift_check(meta->status, err));
-  if (MTR_HAS(meta, TGetResultSetMetadataResp, arrow_schema)) {
-    out->has_schema = true;
-    out->schema = meta->arrow_schema;
-  } else if (!meta->schema || meta->schema->columns.count == 0) {
-    out->has_schema = true; /* no columns at all */
-    out->schema = mtr_span_of(NULL, 0);
-  } else {
+  struct mtr_TTableSchema schema = {0};
+
+  if (left) MTR_TRY(mtr_thrift_decode(left->wire, &mtr_TTableSchema_info, &schema, arena, err));
+  if (schema.columns.count)
     return mtr_fail(err, MORTAR_UNSUPPORTED,
                     "the server sends this result as Thrift columns, not as Arrow");
-  }
+  out->has_schema = true;
+  out->schema = mtr_span_of(NULL, 0);
+  return MORTAR_OK;
+}
+
+enum mortar_status mtr_thrift_take_metadata(const struct mtr_TGetResultSetMetadataResp *meta,
+                                            struct mtr_arena *arena, struct mtr_answer *out,
+                                            struct mortar_error *err)
+{
+  MTR_TRY(mtr_thrift_check(meta->status, err));
   out->page.lz4 = meta->lz4_compressed;
+  if (!MTR_HAS(meta, TGetResultSetMetadataResp, arrow_schema))
+    return take_table_schema(meta->schema, arena, out, err);
+  out->has_schema = true;
+  out->schema = meta->arrow_schema;
   return MORTAR_OK;
 }
 
@@ -80,7 +91,7 @@ enum mortar_status mtr_thrift_take_rows(const struct mtr_TFetchResultsResp *rows
 
   MTR_TRY(mtr_thrift_check(rows->status, err));
   if (rows->result_set_metadata)
-    MTR_TRY(mtr_thrift_take_metadata(rows->result_set_metadata, out, err));
+    MTR_TRY(mtr_thrift_take_metadata(rows->result_set_metadata, arena, out, err));
   out->has_page = true;
   out->page.batch_count = 0;
   out->page.first_row = -1;
@@ -102,7 +113,7 @@ static enum mortar_status take_direct(const struct mtr_TSparkDirectResults *dire
   out->closed = direct->close_operation != NULL;
   if (direct->operation_status) MTR_TRY(mtr_thrift_take_state(direct->operation_status, out, err));
   if (direct->result_set_metadata)
-    MTR_TRY(mtr_thrift_take_metadata(direct->result_set_metadata, out, err));
+    MTR_TRY(mtr_thrift_take_metadata(direct->result_set_metadata, arena, out, err));
   if (direct->result_set)
     MTR_TRY(mtr_thrift_take_rows(direct->result_set, reliable_more, arena, out, err));
   if (direct->close_operation &&

@@ -14,9 +14,11 @@ MORTAR_MUST_USE enum mortar_status mtr_thrift_take_state(
     const struct mtr_TGetOperationStatusResp *state, struct mtr_answer *out,
     struct mortar_error *err);
 
+/* meta's schema is a struct that the reader left on the wire; it is decoded only where it matters.
+ */
 MORTAR_MUST_USE enum mortar_status mtr_thrift_take_metadata(
-    const struct mtr_TGetResultSetMetadataResp *meta, struct mtr_answer *out,
-    struct mortar_error *err);
+    const struct mtr_TGetResultSetMetadataResp *meta, struct mtr_arena *arena,
+    struct mtr_answer *out, struct mortar_error *err);
 
 /* reliable_more: the server's hasMoreRows means something (Databricks); otherwise the end is the
  * first page without rows. */

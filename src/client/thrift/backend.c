@@ -353,7 +353,7 @@ static enum mortar_status backend_schema(struct mtr_backend_session *bs, struct 
 
   MTR_SET(&req, TGetResultSetMetadataReq, operation_handle, operation_handle(&ref, op));
   MTR_TRY(mtr_thrift_call(&bs->peer, ch, &get_result_set_metadata, &req, &resp, wait, err));
-  return mtr_thrift_take_metadata(&resp, out, err);
+  return mtr_thrift_take_metadata(&resp, &ch->arena, out, err);
 }
 
 static enum mortar_status backend_fetch(struct mtr_backend_session *bs, struct mtr_channel *ch,

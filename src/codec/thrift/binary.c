@@ -72,15 +72,15 @@ static size_t least_size(uint8_t type)
 
 static bool has_fixed_size(uint8_t type) { return type <= MTR_T_I64 || type == MTR_T_UUID; }
 
-/* An empty container may name any type: some writers name none there. */
+/* An empty container may name any type: some writers name none there. A spoiled reader has none. */
 static uint32_t check_count(struct mtr_tr *rd, uint32_t count, size_t least)
 {
-  if (count == 0 || !mtr_tr_ok(rd)) return 0;
+  if (count == 0) return 0;
   if (least == 0) {
     mtr_tr_bad(rd, "a container of an unknown type");
     return 0;
   }
-  if (count > mtr_tr_left(rd) / least) {
+  if ((uint64_t)count * least > mtr_tr_left(rd)) {
     mtr_tr_more(rd);
     return 0;
   }
@@ -109,13 +109,30 @@ uint32_t mtr_tr_map(struct mtr_tr *rd, uint8_t *key, uint8_t *value)
   return check_count(rd, count, key_size && value_size ? key_size + value_size : 0);
 }
 
+static void skip_nested(struct mtr_tr *rd, uint8_t type, int depth);
+
+/* Inline, because all the time that skipping takes goes by here. */
+static inline void skip_value(struct mtr_tr *rd, uint8_t type, int depth)
+{
+  size_t size;
+
+  if (type == MTR_T_STRING)
+    (void)mtr_tr_string(rd);
+  else if (type >= MTR_T_STRUCT && type <= MTR_T_LIST)
+    skip_nested(rd, type, depth + 1);
+  else if ((size = least_size(type)) > 0)
+    (void)mtr_tr_pass(rd, size);
+  else
+    mtr_tr_bad(rd, "a field of an unknown type");
+}
+
 static void skip_struct(struct mtr_tr *rd, int depth)
 {
   uint8_t type;
   int16_t id;
 
   while (mtr_tr_field(rd, &type, &id))
-    mtr_tr_skip(rd, type, depth);
+    skip_value(rd, type, depth);
 }
 
 static void skip_list(struct mtr_tr *rd, int depth)
@@ -131,10 +148,7 @@ static void skip_map(struct mtr_tr *rd, int depth)
   uint8_t key, value;
   uint32_t count = mtr_tr_map(rd, &key, &value);
 
-  for (; count > 0 && mtr_tr_ok(rd); count--) {
-    mtr_tr_skip(rd, key, depth);
-    mtr_tr_skip(rd, value, depth);
-  }
+  mtr_tr_skip_pairs(rd, key, value, count, depth);
 }
 
 /* Structs and containers: what may nest. */
@@ -150,19 +164,7 @@ static void skip_nested(struct mtr_tr *rd, uint8_t type, int depth)
     skip_list(rd, depth);
 }
 
-void mtr_tr_skip(struct mtr_tr *rd, uint8_t type, int depth)
-{
-  size_t least = least_size(type);
-
-  if (least == 0)
-    mtr_tr_bad(rd, "a field of an unknown type");
-  else if (has_fixed_size(type))
-    (void)mtr_tr_take(rd, least);
-  else if (type == MTR_T_STRING)
-    (void)mtr_tr_string(rd);
-  else
-    skip_nested(rd, type, depth + 1);
-}
+void mtr_tr_skip(struct mtr_tr *rd, uint8_t type, int depth) { skip_value(rd, type, depth); }
 
 /* Long lists of text are the common large thing: one walk with nothing else in the loop. */
 static void skip_strings(struct mtr_tr *rd, uint32_t count)
@@ -183,7 +185,15 @@ void mtr_tr_skip_values(struct mtr_tr *rd, uint8_t type, uint32_t count, int dep
     return;
   }
   for (; count > 0 && mtr_tr_ok(rd); count--)
-    mtr_tr_skip(rd, type, depth);
+    skip_value(rd, type, depth);
+}
+
+void mtr_tr_skip_pairs(struct mtr_tr *rd, uint8_t key, uint8_t value, uint32_t count, int depth)
+{
+  for (; count > 0 && mtr_tr_ok(rd); count--) {
+    skip_value(rd, key, depth);
+    skip_value(rd, value, depth);
+  }
 }
 
 enum mortar_status mtr_tr_status(const struct mtr_tr *rd, const char *what,
@@ -203,40 +213,12 @@ void mtr_tw_init(struct mtr_tw *wr, struct mtr_buf *buf, struct mortar_error *er
   wr->err = err;
 }
 
-/* Room for n bytes behind the buffer's end, already counted; NULL when the writer is spoiled. */
-static uint8_t *put(struct mtr_tw *wr, size_t n)
-{
-  uint8_t *p;
-
-  if (wr->status == MORTAR_OK) wr->status = mtr_buf_reserve(wr->buf, n, wr->err);
-  if (wr->status != MORTAR_OK) return NULL;
-  p = wr->buf->data + wr->buf->size;
-  wr->buf->size += n;
-  return p;
-}
-
-static void put_be(struct mtr_tw *wr, uint64_t v, size_t n)
-{
-  uint8_t *p = put(wr, n);
-
-  if (!p) return;
-  while (n-- > 0) {
-    p[n] = (uint8_t)v;
-    v >>= 8;
-  }
-}
-
-void mtr_tw_u8(struct mtr_tw *wr, uint8_t v) { put_be(wr, v, 1); }
-void mtr_tw_i16(struct mtr_tw *wr, int16_t v) { put_be(wr, (uint16_t)v, 2); }
-void mtr_tw_i32(struct mtr_tw *wr, int32_t v) { put_be(wr, (uint32_t)v, 4); }
-void mtr_tw_i64(struct mtr_tw *wr, int64_t v) { put_be(wr, (uint64_t)v, 8); }
-
 void mtr_tw_double(struct mtr_tw *wr, double v)
 {
   uint64_t bits;
 
   memcpy(&bits, &v, sizeof bits);
-  put_be(wr, bits, 8);
+  mtr_tw_i64(wr, (int64_t)bits);
 }
 
 void mtr_tw_string(struct mtr_tw *wr, struct mtr_span v)
@@ -253,19 +235,9 @@ void mtr_tw_string(struct mtr_tw *wr, struct mtr_span v)
 
 void mtr_tw_raw(struct mtr_tw *wr, struct mtr_span bytes)
 {
-  uint8_t *p = bytes.size ? put(wr, bytes.size) : NULL;
+  uint8_t *p = bytes.size ? mtr_tw_room(wr, bytes.size) : NULL;
 
   if (p) memcpy(p, bytes.data, bytes.size);
-}
-
-void mtr_tw_field(struct mtr_tw *wr, enum mtr_thrift_type type, int16_t id)
-{
-  uint8_t *p = put(wr, 3);
-
-  if (!p) return;
-  p[0] = (uint8_t)type;
-  p[1] = (uint8_t)((uint16_t)id >> 8);
-  p[2] = (uint8_t)id;
 }
 
 enum mortar_status mtr_tw_finish(const struct mtr_tw *wr) { return wr->status; }

@@ -44,17 +44,21 @@ static inline size_t mtr_tr_left(const struct mtr_tr *rd) { return (size_t)(rd->
 void mtr_tr_bad(struct mtr_tr *rd, const char *why); /* the first reason is kept */
 void mtr_tr_more(struct mtr_tr *rd);
 
-/* The next n bytes, or NULL when there are fewer: then the reader is spoiled. */
-static inline const uint8_t *mtr_tr_take(struct mtr_tr *rd, size_t n)
+/* Passes n bytes; false when there are fewer: then the reader is spoiled. */
+static inline bool mtr_tr_pass(struct mtr_tr *rd, size_t n)
 {
-  const uint8_t *p = rd->pos;
-
   if (mtr_tr_left(rd) < n) {
     mtr_tr_more(rd);
-    return NULL;
+    return false;
   }
   rd->pos += n;
-  return p;
+  return true;
+}
+
+/* The next n bytes, or NULL. */
+static inline const uint8_t *mtr_tr_take(struct mtr_tr *rd, size_t n)
+{
+  return mtr_tr_pass(rd, n) ? rd->pos - n : NULL;
 }
 
 /* Big-endian loads, written so that compilers make one load and one byte swap of each. */
@@ -68,32 +72,33 @@ static inline uint64_t mtr_be64(const uint8_t *p)
   return (uint64_t)mtr_be32(p) << 32 | mtr_be32(p + 4);
 }
 
-static inline uint8_t mtr_tr_u8(struct mtr_tr *rd)
-{
-  const uint8_t *p = mtr_tr_take(rd, 1);
-  return p ? *p : 0;
-}
+static inline uint8_t mtr_tr_u8(struct mtr_tr *rd) { return mtr_tr_pass(rd, 1) ? rd->pos[-1] : 0; }
 static inline int16_t mtr_tr_i16(struct mtr_tr *rd)
 {
-  const uint8_t *p = mtr_tr_take(rd, 2);
-  return p ? (int16_t)mtr_be16(p) : 0;
+  return mtr_tr_pass(rd, 2) ? (int16_t)mtr_be16(rd->pos - 2) : 0;
 }
 static inline int32_t mtr_tr_i32(struct mtr_tr *rd)
 {
-  const uint8_t *p = mtr_tr_take(rd, 4);
-  return p ? (int32_t)mtr_be32(p) : 0;
+  return mtr_tr_pass(rd, 4) ? (int32_t)mtr_be32(rd->pos - 4) : 0;
 }
 static inline int64_t mtr_tr_i64(struct mtr_tr *rd)
 {
-  const uint8_t *p = mtr_tr_take(rd, 8);
-  return p ? (int64_t)mtr_be64(p) : 0;
+  return mtr_tr_pass(rd, 8) ? (int64_t)mtr_be64(rd->pos - 8) : 0;
 }
 double mtr_tr_double(struct mtr_tr *rd);
 struct mtr_span mtr_tr_string(struct mtr_tr *rd); /* into the input, not copied */
 
-/* A field head; false at STOP or when spoiled. */
+/* A field head; false at STOP or when spoiled. Near the end of the input it goes byte by byte. */
 static inline bool mtr_tr_field(struct mtr_tr *rd, uint8_t *type, int16_t *id)
 {
+  const uint8_t *p = rd->pos;
+
+  if (mtr_tr_left(rd) >= 3) {
+    *type = p[0];
+    *id = (int16_t)mtr_be16(p + 1);
+    rd->pos += *type == MTR_T_STOP ? 1 : 3;
+    return *type != MTR_T_STOP;
+  }
   *type = mtr_tr_u8(rd);
   if (*type == MTR_T_STOP) return false;
   *id = mtr_tr_i16(rd);
@@ -109,6 +114,7 @@ void mtr_tr_skip(struct mtr_tr *rd, uint8_t type, int depth);
 
 /* Passes over `count` values of one type, in one step where the type has a fixed size. */
 void mtr_tr_skip_values(struct mtr_tr *rd, uint8_t type, uint32_t count, int depth);
+void mtr_tr_skip_pairs(struct mtr_tr *rd, uint8_t key, uint8_t value, uint32_t count, int depth);
 
 /* MORTAR_OK, MORTAR_MORE or MORTAR_PROTOCOL with the offset and the reason in the text. */
 MORTAR_MUST_USE enum mortar_status mtr_tr_status(const struct mtr_tr *rd, const char *what,
@@ -129,14 +135,68 @@ struct mtr_tw {
 };
 
 void mtr_tw_init(struct mtr_tw *wr, struct mtr_buf *buf, struct mortar_error *err);
-void mtr_tw_u8(struct mtr_tw *wr, uint8_t v);
-void mtr_tw_i16(struct mtr_tw *wr, int16_t v);
-void mtr_tw_i32(struct mtr_tw *wr, int32_t v);
-void mtr_tw_i64(struct mtr_tw *wr, int64_t v);
+
+/* Room for n bytes at the buffer's end, already counted; NULL when the writer is spoiled. */
+static inline uint8_t *mtr_tw_room(struct mtr_tw *wr, size_t n)
+{
+  struct mtr_buf *buf = wr->buf;
+  uint8_t *p;
+
+  if (n > buf->capacity - buf->size && wr->status == MORTAR_OK)
+    wr->status = mtr_buf_reserve(buf, n, wr->err);
+  if (wr->status != MORTAR_OK) return NULL;
+  p = buf->data + buf->size;
+  buf->size += n;
+  return p;
+}
+
+/* Big-endian stores, the counterparts of the loads above. */
+static inline void mtr_put_be16(uint8_t *p, uint16_t v)
+{
+  p[0] = (uint8_t)(v >> 8);
+  p[1] = (uint8_t)v;
+}
+static inline void mtr_put_be32(uint8_t *p, uint32_t v)
+{
+  mtr_put_be16(p, (uint16_t)(v >> 16));
+  mtr_put_be16(p + 2, (uint16_t)v);
+}
+static inline void mtr_put_be64(uint8_t *p, uint64_t v)
+{
+  mtr_put_be32(p, (uint32_t)(v >> 32));
+  mtr_put_be32(p + 4, (uint32_t)v);
+}
+
+static inline void mtr_tw_u8(struct mtr_tw *wr, uint8_t v)
+{
+  uint8_t *p = mtr_tw_room(wr, 1);
+  if (p) *p = v;
+}
+static inline void mtr_tw_i16(struct mtr_tw *wr, int16_t v)
+{
+  uint8_t *p = mtr_tw_room(wr, 2);
+  if (p) mtr_put_be16(p, (uint16_t)v);
+}
+static inline void mtr_tw_i32(struct mtr_tw *wr, int32_t v)
+{
+  uint8_t *p = mtr_tw_room(wr, 4);
+  if (p) mtr_put_be32(p, (uint32_t)v);
+}
+static inline void mtr_tw_i64(struct mtr_tw *wr, int64_t v)
+{
+  uint8_t *p = mtr_tw_room(wr, 8);
+  if (p) mtr_put_be64(p, (uint64_t)v);
+}
+static inline void mtr_tw_field(struct mtr_tw *wr, enum mtr_thrift_type type, int16_t id)
+{
+  uint8_t *p = mtr_tw_room(wr, 3);
+  if (!p) return;
+  p[0] = (uint8_t)type;
+  mtr_put_be16(p + 1, (uint16_t)id);
+}
 void mtr_tw_double(struct mtr_tw *wr, double v);
 void mtr_tw_string(struct mtr_tw *wr, struct mtr_span v);
 void mtr_tw_raw(struct mtr_tw *wr, struct mtr_span bytes);
-void mtr_tw_field(struct mtr_tw *wr, enum mtr_thrift_type type, int16_t id);
 MORTAR_MUST_USE enum mortar_status mtr_tw_finish(const struct mtr_tw *wr);
 
 #endif

@@ -8,204 +8,188 @@
 
 #include "base/error.h"
 
-struct decode {
-  struct mtr_tr *rd;
-  struct mtr_arena *arena;
-  bool *nomem;
-};
+static void read_struct(struct mtr_struct_reader *sr, const struct mtr_struct_info *info,
+                        struct mtr_struct_head *out);
 
-static void read_fields(const struct decode *d, const struct mtr_struct_info *info, uint8_t *out,
-                        int depth);
-
-static uint8_t wire_type(uint8_t kind)
+/* The first field of this id or a larger one. Peers write by ascending id, so it is seldom far
+ * behind f, the one that was expected; the scan from the start is for those that do not. */
+static const struct mtr_field_info *find_field(const struct mtr_struct_info *info,
+                                               const struct mtr_field_info *f, int16_t id)
 {
-  static const uint8_t types[] = {
-      [MTR_KIND_BOOL] = MTR_T_BOOL,     [MTR_KIND_I8] = MTR_T_I8,
-      [MTR_KIND_I16] = MTR_T_I16,       [MTR_KIND_I32] = MTR_T_I32,
-      [MTR_KIND_I64] = MTR_T_I64,       [MTR_KIND_DOUBLE] = MTR_T_DOUBLE,
-      [MTR_KIND_STRING] = MTR_T_STRING, [MTR_KIND_BINARY] = MTR_T_STRING,
-      [MTR_KIND_STRUCT] = MTR_T_STRUCT, [MTR_KIND_LIST_STRUCT] = MTR_T_LIST,
-      [MTR_KIND_LIST] = MTR_T_LIST,     [MTR_KIND_MAP] = MTR_T_MAP,
-      [MTR_KIND_MAP_STRUCT] = MTR_T_MAP};
-
-  return types[kind];
+  if (f->id > id) f = info->fields;
+  while (f->id < id)
+    f++;
+  return f;
 }
 
-/* Peers write fields by ascending id, so the wanted one is at *next or not far behind it; the scan
- * from the start is for those that do not. Structs have at most 16 fields. */
-static const struct mtr_field_info *find_field(const struct mtr_struct_info *info, int16_t id,
-                                               unsigned *next)
+static void out_of_memory(struct mtr_struct_reader *sr)
 {
-  const struct mtr_field_info *f = info->fields;
-  unsigned i = *next < info->field_count && f[*next].id <= id ? *next : 0;
-
-  while (i < info->field_count && f[i].id < id)
-    i++;
-  if (i == info->field_count || f[i].id != id) return NULL;
-  *next = i + 1;
-  return &f[i];
+  sr->nomem = true;
+  mtr_tr_bad(&sr->rd, "out of memory");
 }
 
-/* Containers name the types of what they hold first; another type there makes it another type
- * altogether. At the end of the input the reader itself will ask for more. */
-static bool wire_fits(const struct mtr_tr *rd, const struct mtr_field_info *f, uint8_t type)
+static void read_sub(struct mtr_struct_reader *sr, const struct mtr_field_info *f, void *value)
 {
-  if (type != wire_type(f->kind)) return false;
-  if (type == MTR_T_LIST) return mtr_tr_left(rd) < 1 || rd->pos[0] == f->element;
-  if (type == MTR_T_MAP)
-    return mtr_tr_left(rd) < 2 || (rd->pos[0] == MTR_T_STRING && rd->pos[1] == f->element);
-  return true;
-}
+  struct mtr_struct_head *sub = mtr_arena_one(sr->arena, f->sub->size);
 
-static void *arena_take(const struct decode *d, size_t count, size_t size)
-{
-  void *p = mtr_arena_alloc(d->arena, count, size);
-
-  if (p) return p;
-  *d->nomem = true;
-  mtr_tr_bad(d->rd, "out of memory");
-  return NULL;
-}
-
-static void read_sub(const struct decode *d, const struct mtr_field_info *f, void *value, int depth)
-{
-  void *sub = arena_take(d, 1, f->sub->size);
-
-  if (sub) read_fields(d, f->sub, sub, depth + 1);
   memcpy(value, &sub, sizeof sub);
+  if (sub)
+    read_struct(sr, f->sub, sub);
+  else
+    out_of_memory(sr);
 }
 
-static void read_struct_list(const struct decode *d, const struct mtr_field_info *f, void *value,
-                             int depth)
+static void read_items(struct mtr_struct_reader *sr, const struct mtr_struct_info *info,
+                       struct mtr_struct_list *list)
+{
+  uint8_t *item = list->items;
+  size_t i;
+
+  for (i = 0; i < list->count && mtr_tr_ok(&sr->rd); i++, item += info->size)
+    read_struct(sr, info, (struct mtr_struct_head *)(void *)item);
+}
+
+/* Containers name the types of what they hold; another type there than the table's makes it a field
+ * of another type altogether: the three below pass over it and say false. */
+static bool read_struct_list(struct mtr_struct_reader *sr, const struct mtr_field_info *f,
+                             void *value)
 {
   struct mtr_struct_list list = {NULL, 0};
   uint8_t element;
-  uint32_t i, count = mtr_tr_list(d->rd, &element);
+  uint32_t count = mtr_tr_list(&sr->rd, &element);
 
-  if (count > 0) list.items = arena_take(d, count, f->sub->size);
-  if (list.items) list.count = count;
-  for (i = 0; i < list.count && mtr_tr_ok(d->rd); i++)
-    read_fields(d, f->sub, (uint8_t *)list.items + (size_t)i * f->sub->size, depth + 1);
-  memcpy(value, &list, sizeof list);
-}
-
-static void read_list(struct mtr_tr *rd, void *value, int depth)
-{
-  struct mtr_thrift_values v = {0};
-
-  v.count = mtr_tr_list(rd, &v.element);
-  v.bytes.data = rd->pos;
-  mtr_tr_skip_values(rd, v.element, v.count, depth + 1);
-  v.bytes.size = (size_t)(rd->pos - v.bytes.data);
-  memcpy(value, &v, sizeof v);
-}
-
-static void read_map(struct mtr_tr *rd, void *value, int depth)
-{
-  struct mtr_thrift_values v = {0};
-  uint32_t i;
-
-  v.count = mtr_tr_map(rd, &v.key, &v.element);
-  v.bytes.data = rd->pos;
-  for (i = 0; i < v.count && mtr_tr_ok(rd); i++) {
-    (void)mtr_tr_string(rd);
-    mtr_tr_skip(rd, v.element, depth + 1);
+  if (element != f->element) {
+    mtr_tr_skip_values(&sr->rd, element, count, sr->depth);
+    return false;
   }
-  v.bytes.size = (size_t)(rd->pos - v.bytes.data);
+  if (count > 0) list.items = mtr_arena_alloc(sr->arena, count, f->sub->size);
+  if (list.items) list.count = count;
+  if (list.count < count) out_of_memory(sr);
+  memcpy(value, &list, sizeof list);
+  read_items(sr, f->sub, &list);
+  return true;
+}
+
+static bool read_list(struct mtr_struct_reader *sr, const struct mtr_field_info *f, void *value)
+{
+  struct mtr_thrift_values v = {0};
+
+  v.count = mtr_tr_list(&sr->rd, &v.element);
+  v.bytes.data = sr->rd.pos;
+  mtr_tr_skip_values(&sr->rd, v.element, v.count, sr->depth);
+  v.bytes.size = (size_t)(sr->rd.pos - v.bytes.data);
+  if (v.element != f->element) return false;
   memcpy(value, &v, sizeof v);
+  return true;
 }
 
-static void read_container(const struct decode *d, const struct mtr_field_info *f, void *value,
-                           int depth)
+static bool read_map(struct mtr_struct_reader *sr, const struct mtr_field_info *f, void *value)
 {
-  if (f->kind == MTR_KIND_STRUCT)
-    read_sub(d, f, value, depth);
-  else if (f->kind == MTR_KIND_LIST_STRUCT)
-    read_struct_list(d, f, value, depth);
-  else if (f->kind == MTR_KIND_LIST)
-    read_list(d->rd, value, depth);
-  else
-    read_map(d->rd, value, depth);
+  struct mtr_thrift_values v = {0};
+
+  v.count = mtr_tr_map(&sr->rd, &v.key, &v.element);
+  v.bytes.data = sr->rd.pos;
+  mtr_tr_skip_pairs(&sr->rd, v.key, v.element, v.count, sr->depth);
+  v.bytes.size = (size_t)(sr->rd.pos - v.bytes.data);
+  if (v.key != MTR_T_STRING || v.element != f->element) return false;
+  memcpy(value, &v, sizeof v);
+  return true;
 }
 
-static void read_value(const struct decode *d, const struct mtr_field_info *f, void *value,
-                       int depth)
+/* False: a container of something else. */
+static bool read_value(struct mtr_struct_reader *sr, const struct mtr_field_info *f, void *value)
 {
+  struct mtr_tr *rd = &sr->rd;
+
   switch ((enum mtr_field_kind)f->kind) {
     case MTR_KIND_BOOL:
-      *(bool *)value = mtr_tr_u8(d->rd) != 0;
+      *(bool *)value = mtr_tr_u8(rd) != 0;
       break;
     case MTR_KIND_I8:
-      *(int8_t *)value = (int8_t)mtr_tr_u8(d->rd);
+      *(int8_t *)value = (int8_t)mtr_tr_u8(rd);
       break;
     case MTR_KIND_I16:
-      *(int16_t *)value = mtr_tr_i16(d->rd);
+      *(int16_t *)value = mtr_tr_i16(rd);
       break;
     case MTR_KIND_I32:
-      *(int32_t *)value = mtr_tr_i32(d->rd);
+      *(int32_t *)value = mtr_tr_i32(rd);
       break;
     case MTR_KIND_I64:
-      *(int64_t *)value = mtr_tr_i64(d->rd);
+      *(int64_t *)value = mtr_tr_i64(rd);
       break;
     case MTR_KIND_DOUBLE:
-      *(double *)value = mtr_tr_double(d->rd);
+      *(double *)value = mtr_tr_double(rd);
       break;
     case MTR_KIND_STRING:
     case MTR_KIND_BINARY:
-      *(struct mtr_span *)value = mtr_tr_string(d->rd);
+      *(struct mtr_span *)value = mtr_tr_string(rd);
       break;
     case MTR_KIND_STRUCT:
+      read_sub(sr, f, value);
+      break;
     case MTR_KIND_LIST_STRUCT:
+      return read_struct_list(sr, f, value);
     case MTR_KIND_LIST:
+      return read_list(sr, f, value);
     case MTR_KIND_MAP:
     case MTR_KIND_MAP_STRUCT:
-      read_container(d, f, value, depth);
-      break;
+      return read_map(sr, f, value);
   }
+  return true;
 }
 
-/* out is zeroed memory. A field that comes twice counts as it came last. */
-static void read_fields(const struct decode *d, const struct mtr_struct_info *info, uint8_t *out,
-                        int depth)
+/* A field that comes twice counts as it came last. */
+static void read_fields(struct mtr_struct_reader *sr, const struct mtr_struct_info *info,
+                        struct mtr_struct_head *out)
 {
-  uint64_t has = 0;
-  unsigned next = 0;
+  const struct mtr_field_info *f = info->fields;
   uint8_t type;
   int16_t id;
 
-  if (depth >= MTR_THRIFT_MAX_DEPTH) mtr_tr_bad(d->rd, "values nested too deeply");
-  while (mtr_tr_field(d->rd, &type, &id)) {
-    const struct mtr_field_info *f = find_field(info, id, &next);
-    if (f && wire_fits(d->rd, f, type)) {
-      read_value(d, f, out + f->offset, depth);
-      has |= UINT64_C(1) << (f - info->fields);
-    } else {
-      mtr_tr_skip(d->rd, type, depth);
+  sr->depth++;
+  while (mtr_tr_field(&sr->rd, &type, &id)) {
+    if (f->id != id) f = find_field(info, f, id);
+    if (f->id != id || f->wire != type) {
+      mtr_tr_skip(&sr->rd, type, sr->depth - 1);
+    } else if (read_value(sr, f, (uint8_t *)out + f->offset)) {
+      out->has |= f->bit;
+      f++;
     }
   }
-  memcpy(out, &has, sizeof has);
+  sr->depth--;
 }
 
-void mtr_thrift_read_struct(struct mtr_tr *rd, const struct mtr_struct_info *info, void *out,
-                            struct mtr_arena *arena, int depth, bool *nomem)
+/* out is zeroed memory. */
+static void read_struct(struct mtr_struct_reader *sr, const struct mtr_struct_info *info,
+                        struct mtr_struct_head *out)
 {
-  struct decode d = {rd, arena, nomem};
+  out->wire.data = sr->rd.pos;
+  if (sr->depth >= MTR_THRIFT_MAX_DEPTH)
+    mtr_tr_bad(&sr->rd, "values nested too deeply");
+  else if (info == sr->leave)
+    mtr_tr_skip(&sr->rd, MTR_T_STRUCT, sr->depth - 1);
+  else
+    read_fields(sr, info, out);
+  out->wire.size = (size_t)(sr->rd.pos - out->wire.data);
+}
 
+void mtr_thrift_read_struct(struct mtr_struct_reader *sr, const struct mtr_struct_info *info,
+                            void *out)
+{
   memset(out, 0, info->size);
-  read_fields(&d, info, out, depth);
+  read_struct(sr, info, out);
 }
 
 enum mortar_status mtr_thrift_decode(struct mtr_span bytes, const struct mtr_struct_info *info,
                                      void *out, struct mtr_arena *arena, struct mortar_error *err)
 {
-  struct mtr_tr rd;
-  bool nomem = false;
+  struct mtr_struct_reader sr = {.arena = arena};
 
-  mtr_tr_init(&rd, bytes);
-  mtr_thrift_read_struct(&rd, info, out, arena, 0, &nomem);
-  if (nomem) return mtr_fail_nomem(err, info->name);
-  if (mtr_tr_left(&rd) > 0) mtr_tr_bad(&rd, "bytes behind the struct");
-  return mtr_tr_status(&rd, info->name, err);
+  mtr_tr_init(&sr.rd, bytes);
+  mtr_thrift_read_struct(&sr, info, out);
+  if (sr.nomem) return mtr_fail_nomem(err, info->name);
+  if (mtr_tr_left(&sr.rd) > 0) mtr_tr_bad(&sr.rd, "bytes behind the struct");
+  return mtr_tr_status(&sr.rd, info->name, err);
 }
 
 static void write_list_head(struct mtr_tw *wr, uint8_t element, size_t count)
@@ -233,7 +217,7 @@ static void write_values(struct mtr_tw *wr, const struct mtr_field_info *f, cons
 {
   const struct mtr_thrift_values *v = value;
 
-  if (wire_type(f->kind) == MTR_T_MAP) mtr_tw_u8(wr, MTR_T_STRING);
+  if (f->wire == MTR_T_MAP) mtr_tw_u8(wr, MTR_T_STRING);
   write_list_head(wr, f->element, v->count);
   mtr_tw_raw(wr, v->bytes);
 }
@@ -287,16 +271,15 @@ static void write_value(struct mtr_tw *wr, const struct mtr_field_info *f, const
 
 void mtr_thrift_write_struct(struct mtr_tw *wr, const struct mtr_struct_info *info, const void *in)
 {
-  const uint8_t *base = in;
-  uint64_t has;
-  unsigned i;
+  const struct mtr_struct_head *head = in;
+  const struct mtr_field_info *f = info->fields;
+  uint64_t has = head->has;
 
-  memcpy(&has, base, sizeof has);
-  for (i = 0; i < info->field_count; i++) {
-    const struct mtr_field_info *f = &info->fields[i];
-    if (!(has >> i & 1)) continue;
-    mtr_tw_field(wr, (enum mtr_thrift_type)wire_type(f->kind), f->id);
-    write_value(wr, f, base + f->offset);
+  MTR_ASSERT(info->field_count == 64 || has >> info->field_count == 0);
+  for (; has; has >>= 1, f++) {
+    if (!(has & 1)) continue;
+    mtr_tw_field(wr, (enum mtr_thrift_type)f->wire, f->id);
+    write_value(wr, f, (const uint8_t *)in + f->offset);
   }
   mtr_tw_u8(wr, MTR_T_STOP);
 }

@@ -2,7 +2,8 @@
  *
  * Decoding is in place: strings, lists of plain values and maps are spans into the input; only
  * structs are made, in the caller's arena. A field of an unknown id, or of a known id and another
- * type, is skipped by its type. `has` tells which fields were there. */
+ * type, is skipped by its type. `has` tells which fields were there, `wire` where the struct was.
+ */
 #ifndef MTR_CODEC_THRIFT_CODEC_H
 #define MTR_CODEC_THRIFT_CODEC_H
 
@@ -31,17 +32,26 @@ struct mtr_field_info {
   int16_t id;
   bool required;
   uint8_t kind;    /* enum mtr_field_kind */
-  uint8_t element; /* LIST and MAP: wire type of elements or values */
+  uint8_t wire;    /* enum mtr_thrift_type of the field */
+  uint8_t element; /* LIST and MAP: wire type of elements or values; else MTR_T_STOP */
   uint16_t offset; /* of the value in the C struct */
+  uint64_t bit;    /* in `has`: 1 << index */
   const char *name;
   const struct mtr_struct_info *sub; /* STRUCT, LIST_STRUCT and MAP_STRUCT */
 };
 
-/* Every C struct begins with `uint64_t has`: bit i belongs to fields[i]; fields ascend by id. */
+/* Fields ascend by id. Behind them stands, not counted, one of the largest id and of no type: every
+ * search ends there at the latest. */
 struct mtr_struct_info {
   const char *name;
   uint16_t size, field_count;
   const struct mtr_field_info *fields;
+};
+
+/* How every C struct begins. */
+struct mtr_struct_head {
+  uint64_t has;         /* bit i belongs to fields[i] */
+  struct mtr_span wire; /* the struct in the input, STOP included. Not looked at when writing. */
 };
 
 /* A list of structs in the C struct of its owner; the typed forms in tcli.h have this layout. */
@@ -50,10 +60,19 @@ struct mtr_struct_list {
   size_t count;
 };
 
-/* Reads one struct of `depth` 0 (a message's body) or deeper into out, which it clears first.
- * Spoils the reader on bad or short input; memory that ran out is `bad` with *nomem set. */
-void mtr_thrift_read_struct(struct mtr_tr *rd, const struct mtr_struct_info *info, void *out,
-                            struct mtr_arena *arena, int depth, bool *nomem);
+/* A cursor and where to make what is found there. */
+struct mtr_struct_reader {
+  struct mtr_tr rd;
+  struct mtr_arena *arena;
+  const struct mtr_struct_info *leave; /* structs of this type get `wire` only; NULL: none */
+  int depth;  /* structs around the one that is next: 0 for a whole input */
+  bool nomem; /* set, and the cursor spoiled, when memory ran out */
+};
+
+/* Reads one struct into out, which it clears first. Spoils the cursor on bad or short input. What
+ * is left for its type is checked to be whole and can be decoded from its `wire` at any time. */
+void mtr_thrift_read_struct(struct mtr_struct_reader *sr, const struct mtr_struct_info *info,
+                            void *out);
 
 /* The same for a whole input that holds one struct: OK, MORE, PROTOCOL or NOMEM. */
 MORTAR_MUST_USE enum mortar_status mtr_thrift_decode(struct mtr_span bytes,

@@ -160,13 +160,14 @@ static void dump_map_struct_value(struct dump *d, struct mtr_tr *rd,
                                   const struct mtr_struct_info *info)
 {
   struct mtr_arena arena;
-  bool nomem = false;
+  struct mtr_struct_reader sr = {.rd = *rd, .arena = &arena};
   void *value;
 
   mtr_arena_init(&arena, d->out->alloc, ARENA_MAX);
   value = mtr_arena_alloc(&arena, 1, info->size);
-  if (value) mtr_thrift_read_struct(rd, info, value, &arena, 0, &nomem);
-  if (value && !nomem)
+  if (value) mtr_thrift_read_struct(&sr, info, value);
+  *rd = sr.rd;
+  if (value && !sr.nomem)
     dump_struct(d, info, value);
   else if (d->st == MORTAR_OK)
     d->st = mtr_fail_nomem(d->err, info->name);

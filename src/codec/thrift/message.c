@@ -134,16 +134,17 @@ static void read_exception(struct mtr_tr *rd, struct mtr_message *head)
 }
 
 /* The struct of arguments, or of the result, holds the one field that we want. */
-static void read_body(struct mtr_tr *rd, int16_t want, const struct mtr_struct_info *info,
-                      void *body, struct mtr_arena *arena, bool *nomem)
+static void read_body(struct mtr_struct_reader *sr, int16_t want,
+                      const struct mtr_struct_info *info, void *body)
 {
+  struct mtr_tr *rd = &sr->rd;
   bool found = false;
   uint8_t type;
   int16_t id;
 
   while (mtr_tr_field(rd, &type, &id)) {
     if (id == want && type == MTR_T_STRUCT) {
-      mtr_thrift_read_struct(rd, info, body, arena, 1, nomem);
+      mtr_thrift_read_struct(sr, info, body);
       found = true;
     } else {
       mtr_tr_skip(rd, type, 0);
@@ -156,17 +157,25 @@ enum mortar_status mtr_message_read(struct mtr_span bytes, const struct mtr_stru
                                     void *body, struct mtr_arena *arena, struct mtr_message *head,
                                     struct mortar_error *err)
 {
-  struct mtr_tr rd;
-  bool nomem = false;
+  return mtr_message_read_leaving(bytes, info, NULL, body, arena, head, err);
+}
+
+enum mortar_status mtr_message_read_leaving(struct mtr_span bytes,
+                                            const struct mtr_struct_info *info,
+                                            const struct mtr_struct_info *leave, void *body,
+                                            struct mtr_arena *arena, struct mtr_message *head,
+                                            struct mortar_error *err)
+{
+  struct mtr_struct_reader sr = {.arena = arena, .leave = leave, .depth = 1};
 
   memset(body, 0, info->size);
-  mtr_tr_init(&rd, bytes);
-  MTR_TRY(mtr_message_read_head(&rd, head, err));
+  mtr_tr_init(&sr.rd, bytes);
+  MTR_TRY(mtr_message_read_head(&sr.rd, head, err));
   if (head->type == MTR_MESSAGE_EXCEPTION)
-    read_exception(&rd, head);
+    read_exception(&sr.rd, head);
   else
-    read_body(&rd, body_field(head->type), info, body, arena, &nomem);
-  if (nomem) return mtr_fail_nomem(err, info->name);
-  if (mtr_tr_left(&rd) > 0) mtr_tr_bad(&rd, "bytes behind the message");
-  return mtr_tr_status(&rd, info->name, err);
+    read_body(&sr, body_field(head->type), info, body);
+  if (sr.nomem) return mtr_fail_nomem(err, info->name);
+  if (mtr_tr_left(&sr.rd) > 0) mtr_tr_bad(&sr.rd, "bytes behind the message");
+  return mtr_tr_status(&sr.rd, info->name, err);
 }

@@ -46,4 +46,10 @@ MORTAR_MUST_USE enum mortar_status mtr_message_read(struct mtr_span bytes,
                                                     struct mtr_message *head,
                                                     struct mortar_error *err);
 
+/* The same, but structs of the type `leave` (below the body) are not decoded: their `wire` is set
+ * and nothing else. They are checked to be whole, and mtr_thrift_decode reads them when wanted. */
+MORTAR_MUST_USE enum mortar_status mtr_message_read_leaving(
+    struct mtr_span bytes, const struct mtr_struct_info *info, const struct mtr_struct_info *leave,
+    void *body, struct mtr_arena *arena, struct mtr_message *head, struct mortar_error *err);
+
 #endif

@@ -5,7 +5,7 @@
  *     if (MTR_HAS(&st, TStatus, sql_state)) ... st.sql_state ...
  *
  * Names of structs are the interface's own; fields are in snake case. Enums are int32_t, since a
- * peer may know numbers that we do not. */
+ * peer may know numbers that we do not. Each begins as struct mtr_struct_head says. */
 #ifndef MTR_CODEC_THRIFT_TCLI_H
 #define MTR_CODEC_THRIFT_TCLI_H
 
@@ -40,6 +40,7 @@ TCLI_STRUCTS(MTR_FORWARD_)
   enum { TCLI_##S(MTR_BIT_) };                                                                     \
   struct mtr_##S {                                                                                 \
     uint64_t has;                                                                                  \
+    struct mtr_span wire;                                                                          \
     TCLI_##S(MTR_MEMBER_)                                                                          \
   };                                                                                               \
   extern const struct mtr_struct_info mtr_##S##_info;
