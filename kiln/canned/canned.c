@@ -1,6 +1,7 @@
-/* Makes the replies with the server's own rows and codec, keeps them, hands them out. Refuses no
- * statement: a text that it does not know gets one row. Parameters and bounds of the request are
- * not looked at. */
+/* Makes the replies with the server's own rows and codec, keeps them, hands them out; clients that
+ * do not read Arrow or do not ask for direct results get the same tables as a stream. Refuses no
+ * statement: a text that it does not know gets one row. Parameters of the request are not looked
+ * at, nor the bounds of direct results. */
 #include "kiln/canned/canned.h"
 
 #include <errno.h>
@@ -22,6 +23,8 @@ enum { TABLE_LIMIT = 256 * 1024 * 1024, REPLY_LIMIT = 512 * 1024 * 1024 };
 
 struct reply {
   char text[TEXT_SIZE];
+  struct kiln_node *table;
+  int64_t batches;
   struct mtr_buf lz4, plain; /* TExecuteStatementResp structs */
 };
 
@@ -29,6 +32,7 @@ struct kiln_canned {
   struct reply replies[REPLIES]; /* the last one is for any text */
   size_t guid_offset;            /* the same in all: what stands before the guid has one length */
   int64_t server_time_us;
+  struct mtr_arena arena; /* the tables; never changed once made, so any thread may read them */
 };
 
 /* ---- A table as a stream ------------------------------------------------------------------ */
@@ -126,7 +130,7 @@ static enum mortar_status write_reply(struct kiln_rows *rows, struct mtr_TRowSet
 static enum mortar_status prepare(struct kiln_node *table, int64_t batches, bool lz4, bool checksum,
                                   struct mtr_buf *out, struct mortar_error *err)
 {
-  struct kiln_rows_options options = {KILN_CANNED_MAX_ROWS, -1, lz4, checksum};
+  struct kiln_rows_options options = {MTR_ROWSET_ARROW, KILN_CANNED_MAX_ROWS, -1, lz4, checksum};
   struct source source = {table, batches, 0};
   struct ArrowArrayStream stream = {0};
   struct kiln_error error = {0};
@@ -155,6 +159,8 @@ static enum mortar_status prepare_both(struct reply *reply, struct kiln_node *ta
                                        int64_t batches, bool checksum, struct mortar_error *err)
 {
   if (!table) return mtr_fail_nomem(err, "table");
+  reply->table = table;
+  reply->batches = batches;
   MTR_TRY(prepare(table, batches, true, checksum, &reply->lz4, err));
   return prepare(table, batches, false, false, &reply->plain, err);
 }
@@ -164,21 +170,15 @@ static enum mortar_status prepare_all(struct kiln_canned *canned,
                                       struct mortar_error *err)
 {
   struct reply *reply = canned->replies;
-  enum mortar_status st = MORTAR_OK;
-  struct mtr_arena arena;
+  struct mtr_arena *arena = &canned->arena;
 
-  mtr_arena_init(&arena, NULL, TABLE_LIMIT);
   (void)snprintf(reply[0].text, TEXT_SIZE, "SELECT * FROM rows_%lld", (long long)options->rows);
   (void)snprintf(reply[1].text, TEXT_SIZE, "SELECT * FROM mixed");
   (void)snprintf(reply[2].text, TEXT_SIZE, "SELECT 1");
-  MTR_GOTO(prepare_both(&reply[0], kiln_table_rows(&arena, options->rows), options->batches,
-                        options->checksum, err));
-  MTR_GOTO(
-      prepare_both(&reply[1], kiln_table_mixed(&arena, MIXED_ROWS), 1, options->checksum, err));
-  MTR_GOTO(prepare_both(&reply[2], kiln_table_one(&arena), 1, options->checksum, err));
-done:
-  mtr_arena_fini(&arena);
-  return st;
+  MTR_TRY(prepare_both(&reply[0], kiln_table_rows(arena, options->rows), options->batches,
+                       options->checksum, err));
+  MTR_TRY(prepare_both(&reply[1], kiln_table_mixed(arena, MIXED_ROWS), 1, options->checksum, err));
+  return prepare_both(&reply[2], kiln_table_one(arena), 1, options->checksum, err);
 }
 
 /* The guid is the first run of sixteen zero bytes that has its own length in front of it. */
@@ -221,6 +221,7 @@ enum mortar_status kiln_canned_new(const struct kiln_canned_options *options,
     mtr_buf_init(&canned->replies[i].lz4, NULL, "prepared reply", REPLY_LIMIT);
     mtr_buf_init(&canned->replies[i].plain, NULL, "prepared reply", REPLY_LIMIT);
   }
+  mtr_arena_init(&canned->arena, NULL, TABLE_LIMIT);
   canned->server_time_us = options->server_time_us;
   MTR_GOTO(prepare_all(canned, options, err));
   canned->guid_offset = find_guid(&canned->replies[0].lz4);
@@ -240,6 +241,7 @@ void kiln_canned_free(struct kiln_canned *canned)
     mtr_buf_fini(&canned->replies[i].lz4);
     mtr_buf_fini(&canned->replies[i].plain);
   }
+  mtr_arena_fini(&canned->arena);
   mtr_free(NULL, canned, sizeof *canned);
 }
 
@@ -272,6 +274,28 @@ static const struct reply *choose(const struct kiln_canned *canned,
   return &canned->replies[i];
 }
 
+static void free_stream(struct ArrowArrayStream *stream)
+{
+  mtr_free(NULL, stream->private_data, sizeof(struct source));
+  stream->release = NULL;
+}
+
+static bool make_stream(const struct reply *reply, struct ArrowArrayStream *out,
+                        struct kiln_error *err)
+{
+  struct source *source = mtr_calloc(NULL, 1, sizeof *source);
+
+  if (!source) {
+    kiln_fail(err, "HY001", "out of memory: result");
+    return false;
+  }
+  source->table = reply->table;
+  source->batches = reply->batches;
+  source_stream(source, out);
+  out->release = free_stream;
+  return true;
+}
+
 static bool execute(void *engine, void *session, const struct kiln_statement *statement,
                     _Atomic(void *) *ctx, struct kiln_answer *answer, struct kiln_error *err)
 {
@@ -281,11 +305,11 @@ static bool execute(void *engine, void *session, const struct kiln_statement *st
 
   (void)session;
   (void)ctx;
-  (void)err;
+  answer->delay_us = canned->server_time_us;
+  if (!statement->prepared_ok) return make_stream(reply, &answer->stream, err);
   answer->prepared = bytes->data;
   answer->prepared_size = bytes->size;
   answer->guid_offset = canned->guid_offset;
-  answer->delay_us = canned->server_time_us;
   return true;
 }
 

@@ -1,7 +1,8 @@
-/* The table of calls and the handlers of those about statements. Clients that can't read Arrow, and
- * metadata calls, are refused in plain words: Kiln does not serve them yet. */
+/* The table of calls and the handlers of those about statements. Metadata calls are not in it: they
+ * get the EXCEPTION for an unknown method. */
 #include "base/error.h"
 #include "base/text.h"
+#include "kiln/server/info.h"
 #include "kiln/server/operation.h"
 #include "kiln/server/reply.h"
 #include "kiln/server/session.h"
@@ -44,6 +45,15 @@ static void refuse(struct kiln_exchange *x, const char *sqlstate, const char *te
   kiln_exchange_refuse(x, &error);
 }
 
+/* That the operation has failed, timed out or was canceled. */
+static void refuse_ended(struct kiln_exchange *x, const struct kiln_operation *op)
+{
+  struct kiln_error error;
+
+  kiln_operation_failure(op, &error);
+  kiln_exchange_refuse(x, &error);
+}
+
 static void send_or_refuse(struct kiln_exchange *x, enum mortar_status st,
                            const struct mortar_error *err)
 {
@@ -62,12 +72,12 @@ static bool wants_direct(const struct kiln_exchange *x)
   return req->get_direct_results != NULL;
 }
 
-/* The state alone: the statement still runs, has failed, or was canceled. One that has failed is
- * closed here, since a client that has its error asks for nothing more. */
+/* The state alone: the statement still runs, has failed, or was canceled. One that has failed or
+ * timed out is closed here, since a client that has its error asks for nothing more. */
 static void reply_without_rows(struct kiln_exchange *x, struct kiln_operation *op)
 {
   struct mortar_error err = {0};
-  bool failed = op->state == MTR_OPERATION_ERROR;
+  bool failed = op->state == MTR_OPERATION_ERROR || op->state == MTR_OPERATION_TIMEDOUT;
   enum mortar_status st;
 
   st = kiln_reply_direct(x, op, op->state, NULL, false, failed, &err);
@@ -75,11 +85,24 @@ static void reply_without_rows(struct kiln_exchange *x, struct kiln_operation *o
   if (failed) kiln_operation_close(op);
 }
 
+/* A client that waited for the end and asked for nothing with it. Its failed statement is a failed
+ * call, as Spark and Hive have it; one that was timed out or canceled is told of by its state. */
+static void reply_synchronous(struct kiln_exchange *x, struct kiln_operation *op)
+{
+  struct mortar_error err = {0};
+
+  if (op->state == MTR_OPERATION_ERROR) {
+    refuse_ended(x, op);
+    kiln_operation_close(op);
+  } else {
+    send_or_refuse(x, kiln_reply_handle(x, op, &err), &err);
+  }
+}
+
 static void execute_ended(struct kiln_exchange *x, struct kiln_operation *op)
 {
   const struct mtr_TExecuteStatementReq *req = x->request;
   bool finished = op->state == MTR_OPERATION_FINISHED;
-  struct mortar_error err = {0};
 
   if (finished && op->answer.prepared) {
     kiln_exchange_prepared(x, &op->answer, op->entry.id);
@@ -88,7 +111,7 @@ static void execute_ended(struct kiln_exchange *x, struct kiln_operation *op)
   }
   x->delay_us = op->state == MTR_OPERATION_RUNNING ? 0 : op->answer.delay_us;
   if (!wants_direct(x))
-    send_or_refuse(x, kiln_reply_handle(x, op, &err), &err);
+    reply_synchronous(x, op);
   else if (finished && req->get_direct_results->max_rows > 0)
     kiln_operation_page(op, x, req->get_direct_results->max_rows,
                         req->get_direct_results->max_bytes);
@@ -107,6 +130,7 @@ static void start(struct kiln_exchange *x, struct kiln_session *session,
     kiln_exchange_refuse_with(x, &err);
     return;
   }
+  if (known && known->ok) x->delay_us = known->answer.delay_us;
   if (wants_direct(x))
     kiln_operation_wait(op, x, x->core->options.direct_wait_ms, execute_ended);
   else if (!req->run_async)
@@ -142,7 +166,8 @@ static void execute_inline(struct kiln_exchange *x, struct kiln_session *session
   known.ok = core->engine->execute(core->engine_ctx, session->engine_session, &statement, &ctx,
                                    &known.answer, &known.error);
   known.ctx = atomic_load(&ctx);
-  if (!known.ok || !known.answer.prepared || !kiln_ids_uuid(&core->ids, guid)) {
+  if (!known.ok || !known.answer.prepared || !statement.prepared_ok ||
+      !kiln_ids_uuid(&core->ids, guid)) {
     start(x, session, &known);
     return;
   }
@@ -158,11 +183,6 @@ static void on_execute(struct kiln_exchange *x)
 
   if (!session) {
     kiln_session_refuse(x, req->session_handle);
-    return;
-  }
-  if (!req->can_read_arrow_result) {
-    refuse(x, "0A000",
-           "this client did not set canReadArrowResult: Kiln answers with Arrow batches only");
     return;
   }
   kiln_stats_executed(&x->core->stats, req->statement);
@@ -196,29 +216,35 @@ static void on_status(struct kiln_exchange *x)
     status_known(x, op);
 }
 
-/* Why rows can't be had now; NULL: they can. */
+static bool ended_badly(const struct kiln_operation *op)
+{
+  return op->state != MTR_OPERATION_RUNNING && op->state != MTR_OPERATION_FINISHED;
+}
+
+/* Why rows of an operation that has not failed can't be had now; NULL: they can. */
 static const char *why_no_rows(const struct kiln_operation *op)
 {
-  switch (op->state) {
-    case MTR_OPERATION_FINISHED:
-      return op->busy ? "another call reads this operation" : NULL;
-    case MTR_OPERATION_RUNNING:
-      return "the statement still runs";
-    case MTR_OPERATION_CANCELED:
-      return "the statement was canceled";
-    default:
-      return op->error.message;
-  }
+  if (op->state == MTR_OPERATION_RUNNING) return "the statement still runs";
+  if (op->busy) return "another call reads this operation";
+  return op->rows ? NULL : "the rows were prepared and come with the statement only";
 }
 
 static const char *why_no_fetch(const struct kiln_operation *op,
                                 const struct mtr_TFetchResultsReq *req)
 {
   if (req->orientation != 0) return "rows are read forward only: FETCH_NEXT";
-  if (req->fetch_type != 0) return "there is no operation log to fetch";
   if (MTR_HAS(req, TFetchResultsReq, start_row_offset) && req->start_row_offset != op->next_row)
     return "rows that were sent can't be sent again";
   return why_no_rows(op);
+}
+
+enum { FETCH_LOG = 1 };
+
+static void fetch_log(struct kiln_exchange *x)
+{
+  struct mortar_error err = {0};
+
+  send_or_refuse(x, kiln_reply_log(x, &err), &err);
 }
 
 static void on_fetch(struct kiln_exchange *x)
@@ -229,8 +255,12 @@ static void on_fetch(struct kiln_exchange *x)
 
   if (!op)
     refuse_handle(x, req->operation_handle);
+  else if (req->fetch_type == FETCH_LOG)
+    fetch_log(x);
+  else if (ended_badly(op))
+    refuse_ended(x, op);
   else if (why)
-    refuse(x, op->state == MTR_OPERATION_ERROR ? op->error.sqlstate : "HY010", why);
+    refuse(x, "HY010", why);
   else if (kiln_pool_full(x->core->pool))
     kiln_exchange_unavailable(x);
   else
@@ -245,8 +275,10 @@ static void on_metadata(struct kiln_exchange *x)
 
   if (!op)
     refuse_handle(x, req->operation_handle);
+  else if (ended_badly(op))
+    refuse_ended(x, op);
   else if (why)
-    refuse(x, op->state == MTR_OPERATION_ERROR ? op->error.sqlstate : "HY010", why);
+    refuse(x, "HY010", why);
   else
     kiln_exchange_reply(x, kiln_rows_metadata(op->rows));
 }
@@ -293,6 +325,7 @@ static const struct kiln_call calls[] = {
     CALL(CancelOperation, KILN_CALL_CANCEL, on_cancel),
     CALL(OpenSession, KILN_CALL_OPEN_SESSION, kiln_session_on_open),
     CALL(CloseSession, KILN_CALL_CLOSE_SESSION, kiln_session_on_close),
+    CALL(GetInfo, KILN_CALL_OTHER, kiln_info_on_get),
 };
 
 const struct kiln_call *kiln_call_find(struct mtr_span name)

@@ -30,15 +30,18 @@ struct kiln_statement {
   const char *catalog, *schema; /* those that the session was opened with; never NULL */
   const struct mtr_TSparkParameter *parameters; /* codec/thrift/tcli.h */
   size_t parameter_count;
-  bool lz4; /* the client can read LZ4 frames: for engines that answer with prepared bytes */
+  /* For engines that answer with prepared bytes: whether the client can read LZ4 frames, and
+   * whether it reads Arrow and asked for direct results. If it did not, prepared bytes are of no
+   * use to it: it gets a stream. */
+  bool lz4, prepared_ok;
 };
 
 struct kiln_answer {
   struct ArrowArrayStream stream; /* release NULL: the statement has no result set (DDL) */
   int64_t rows_affected;          /* -1: not DML */
-  /* A load engine sets prepared instead: a whole TExecuteStatementResp body struct (Thrift binary,
-   * from the first field on to STOP), kept by the engine, sent as it is. The 16 bytes at
-   * guid_offset are replaced by the operation's id. */
+  /* A load engine sets prepared instead, if the client takes that: a whole TExecuteStatementResp
+   * body struct (Thrift binary, from the first field on to STOP), kept by the engine, sent as it
+   * is. The 16 bytes at guid_offset are replaced by the operation's id. */
   const uint8_t *prepared;
   size_t prepared_size, guid_offset;
   int64_t delay_us; /* server time: the reply is held back for so long on a timer, not a thread */

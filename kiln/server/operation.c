@@ -64,6 +64,21 @@ void kiln_operation_nudge(struct kiln_core *core)
   if (!kiln_list_empty(&core->canceling)) arm_nudge(core);
 }
 
+/* ---- Layout ------------------------------------------------------------------------------- */
+
+/* Thrift columns came with the sixth protocol of Hive's, Arrow with the first one of Databricks'.
+ */
+enum { HIVE_V6 = 5 };
+
+static int32_t layout_of(const struct kiln_session *session,
+                         const struct mtr_TExecuteStatementReq *req)
+{
+  if (session->protocol < HIVE_V6) return MTR_ROWSET_ROWS;
+  if (session->protocol >= MTR_PROTOCOL_SPARK_V1 && req->can_read_arrow_result)
+    return MTR_ROWSET_ARROW;
+  return MTR_ROWSET_COLUMNS;
+}
+
 /* ---- Making and freeing ------------------------------------------------------------------- */
 
 static void destroy(struct kiln_operation *op)
@@ -72,6 +87,7 @@ static void destroy(struct kiln_operation *op)
 
   kiln_rows_free(op->rows);
   kiln_list_remove(&op->in_canceling);
+  (void)evtimer_del(&op->deadline);
   mtr_arena_fini(&op->arena);
   (void)pthread_mutex_destroy(&op->ctx_lock);
   mtr_free(NULL, op, sizeof *op);
@@ -89,6 +105,8 @@ bool kiln_operation_describe(const struct kiln_session *session,
   out->parameters = req->parameters.items;
   out->parameter_count = req->parameters.count;
   out->lz4 = req->can_decompress_lz4_result;
+  out->prepared_ok = req->get_direct_results && req->get_direct_results->max_rows > 0 &&
+                     layout_of(session, req) == MTR_ROWSET_ARROW;
   return out->sql != NULL;
 }
 
@@ -103,6 +121,7 @@ static enum mortar_status copy_request(struct kiln_operation *op, struct mtr_spa
   MTR_TRY(mtr_message_read(mtr_span_of(copy, bytes.size), &mtr_TExecuteStatementReq_info, req,
                            &op->arena, &head, err));
   op->req = req;
+  op->layout = layout_of(op->session, req);
   if (!kiln_operation_describe(op->session, req, &op->arena, &op->statement))
     return mtr_fail_nomem(err, "statement text");
   return MORTAR_OK;
@@ -117,6 +136,8 @@ static void adopt_outcome(struct kiln_operation *op, const struct kiln_outcome *
   atomic_store(&op->ctx, known->ctx);
 }
 
+static void on_deadline(evutil_socket_t fd, short what, void *arg);
+
 static struct kiln_operation *make(struct kiln_session *session)
 {
   struct kiln_operation *op = mtr_calloc(NULL, 1, sizeof *op);
@@ -128,6 +149,7 @@ static struct kiln_operation *make(struct kiln_session *session)
   op->answer.rows_affected = -1;
   op->state = MTR_OPERATION_RUNNING;
   mtr_arena_init(&op->arena, NULL, ARENA_LIMIT);
+  (void)evtimer_assign(&op->deadline, op->core->base, on_deadline, op);
   (void)pthread_mutex_init(&op->ctx_lock, NULL);
   kiln_list_init(&op->in_session);
   kiln_list_init(&op->in_canceling);
@@ -199,19 +221,35 @@ static void run_clean(struct kiln_job *job)
   finish(op);
 }
 
-static void done_clean(struct kiln_job *job)
+static void settle(struct kiln_operation *op);
+
+static void job_ended(struct kiln_operation *op)
 {
-  destroy(KILN_OWNER(job, struct kiln_operation, job));
+  op->busy = false;
+  kiln_list_remove(&op->in_canceling);
 }
 
-/* Frees a closed operation that nobody works for or is being told about; on a worker while the
- * engine still has a part in it. */
+static void done_clean(struct kiln_job *job)
+{
+  struct kiln_operation *op = KILN_OWNER(job, struct kiln_operation, job);
+
+  job_ended(op);
+  settle(op);
+}
+
+static bool wants_rows(const struct kiln_operation *op)
+{
+  return !op->closed && (op->state == MTR_OPERATION_RUNNING || op->state == MTR_OPERATION_FINISHED);
+}
+
+/* Once nobody works for the operation or is being told about it: gives the engine its part back,
+ * on a worker, when nobody will ask for rows any more; frees what is closed. */
 static void settle(struct kiln_operation *op)
 {
-  if (!op->closed || op->busy || op->waking) return;
+  if (op->busy || op->waking || wants_rows(op)) return;
   if (op->rows || atomic_load(&op->ctx))
     submit(op, run_clean, done_clean);
-  else
+  else if (op->closed)
     destroy(op);
 }
 
@@ -225,12 +263,39 @@ static void stop_work(struct kiln_operation *op)
   arm_nudge(op->core);
 }
 
-void kiln_operation_cancel(struct kiln_operation *op)
+/* Ends what runs or is making a page; what has ended, or waits for its client, is left alone. */
+static void end_early(struct kiln_operation *op, int32_t state)
 {
-  if (op->state != MTR_OPERATION_RUNNING && !op->busy) return;
+  if (op->state != MTR_OPERATION_RUNNING && !(op->state == MTR_OPERATION_FINISHED && op->busy))
+    return;
   stop_work(op);
-  set_state(op, MTR_OPERATION_CANCELED);
+  set_state(op, state);
   settle(op);
+}
+
+void kiln_operation_cancel(struct kiln_operation *op) { end_early(op, MTR_OPERATION_CANCELED); }
+
+static void on_deadline(evutil_socket_t fd, short what, void *arg)
+{
+  (void)fd;
+  (void)what;
+  end_early(arg, MTR_OPERATION_TIMEDOUT);
+}
+
+/* The worker owns op->error as long as it works, so only a state of ERROR may read it. */
+void kiln_operation_failure(const struct kiln_operation *op, struct kiln_error *out)
+{
+  switch (op->state) {
+    case MTR_OPERATION_ERROR:
+      *out = op->error;
+      break;
+    case MTR_OPERATION_TIMEDOUT:
+      kiln_fail(out, "HYT00", "the statement ran longer than its queryTimeout of %lld seconds",
+                (long long)op->req->query_timeout);
+      break;
+    default:
+      kiln_fail(out, "57014", "the statement was canceled");
+  }
 }
 
 void kiln_operation_close(struct kiln_operation *op)
@@ -243,15 +308,10 @@ void kiln_operation_close(struct kiln_operation *op)
   kiln_table_remove(&op->core->operations, &op->entry);
   kiln_list_remove(&op->in_session);
   op->core->stats.operations_open--;
+  (void)evtimer_del(&op->deadline);
   stop_work(op);
   if (op->state == MTR_OPERATION_RUNNING) set_state(op, MTR_OPERATION_CLOSED);
   settle(op);
-}
-
-static void job_ended(struct kiln_operation *op)
-{
-  op->busy = false;
-  kiln_list_remove(&op->in_canceling);
 }
 
 /* ---- Running ------------------------------------------------------------------------------ */
@@ -261,6 +321,7 @@ static void rows_options(const struct kiln_operation *op, struct kiln_rows_optio
   const struct kiln_options *options = &op->core->options;
   const struct mtr_TExecuteStatementReq *req = op->req;
 
+  out->layout = op->layout;
   out->batch_rows = options->batch_rows;
   out->row_limit = req->result_row_limit > 0 ? req->result_row_limit : -1;
   out->lz4 = req->can_decompress_lz4_result;
@@ -286,6 +347,12 @@ static void run_statement(struct kiln_job *job)
   struct kiln_rows_options options;
 
   op->run_ok = call_engine(op);
+  if (op->run_ok && op->answer.prepared && !op->statement.prepared_ok) {
+    kiln_fail(&op->error, "0A000",
+              "this statement has a prepared reply only, for clients that read Arrow and ask for "
+              "direct results");
+    op->run_ok = false;
+  }
   if (op->run_ok && !op->answer.prepared) {
     rows_options(op, &options);
     op->run_ok = kiln_rows_new(&op->answer.stream, &options, &op->rows, &op->error);
@@ -301,12 +368,26 @@ static void done_statement(struct kiln_job *job)
   job_ended(op);
   if (op->state == MTR_OPERATION_RUNNING)
     set_state(op, op->run_ok ? MTR_OPERATION_FINISHED : MTR_OPERATION_ERROR);
+  if (!op->busy) (void)evtimer_del(&op->deadline);
   settle(op);
+}
+
+/* The clock runs until the statement has finished, and on while its first page is made if that goes
+ * with the reply: pages that a client fetches are as slow as the client. A timeout beyond a year is
+ * none. */
+static void arm_deadline(struct kiln_operation *op)
+{
+  enum { YEAR = 366 * 24 * 3600 };
+  struct timeval tv = {(time_t)op->req->query_timeout, 0};
+
+  if (op->req->query_timeout > 0 && op->req->query_timeout <= YEAR)
+    (void)evtimer_add(&op->deadline, &tv);
 }
 
 void kiln_operation_start(struct kiln_operation *op, const struct kiln_outcome *known)
 {
   if (known) adopt_outcome(op, known);
+  arm_deadline(op);
   submit(op, run_statement, done_statement);
 }
 
@@ -341,13 +422,15 @@ static void run_page(struct kiln_job *job)
 static void page_failed(struct kiln_operation *op, struct kiln_exchange *x)
 {
   struct mortar_error err = {0};
+  struct kiln_error error;
 
   if (x->call->kind == KILN_CALL_FETCH) {
-    kiln_exchange_refuse(x, &op->error);
+    kiln_operation_failure(op, &error);
+    kiln_exchange_refuse(x, &error);
     return;
   }
   op->core->stats.errors++;
-  if (kiln_reply_direct(x, op, MTR_OPERATION_ERROR, NULL, false, true, &err) == MORTAR_OK)
+  if (kiln_reply_direct(x, op, op->state, NULL, false, true, &err) == MORTAR_OK)
     kiln_exchange_send(x);
   else
     kiln_exchange_refuse_with(x, &err);
@@ -357,21 +440,21 @@ static void done_page(struct kiln_job *job)
 {
   struct kiln_operation *op = KILN_OWNER(job, struct kiln_operation, job);
   struct kiln_exchange *x = op->reader;
-  bool direct = x->call->kind == KILN_CALL_EXECUTE;
+  bool direct = x->call->kind == KILN_CALL_EXECUTE, good;
 
   op->reader = NULL;
-  if (op->closed || op->state == MTR_OPERATION_CANCELED) {
-    kiln_fail(&op->error, "57014", "the statement was canceled");
-    op->page_ok = false;
-  }
-  if (op->page_ok) {
+  if (op->closed)
+    op->state = MTR_OPERATION_CLOSED;
+  else if (op->state == MTR_OPERATION_FINISHED && !op->page_ok)
+    op->state = MTR_OPERATION_ERROR;
+  good = op->state == MTR_OPERATION_FINISHED;
+  (void)evtimer_del(&op->deadline);
+  if (good)
     kiln_exchange_send(x);
-  } else {
+  else
     page_failed(op, x);
-    if (op->state == MTR_OPERATION_FINISHED) op->state = MTR_OPERATION_ERROR;
-  }
   job_ended(op);
-  if (direct && !(op->page_ok && op->page_more))
+  if (direct && !(good && op->page_more))
     kiln_operation_close(op);
   else
     settle(op);

@@ -1,6 +1,7 @@
 /* One statement on the server: from ExecuteStatement to CloseOperation.
  *
- *     RUNNING -> FINISHED | ERROR | CANCELED        closed: out of the table, freed when idle
+ *     RUNNING -> FINISHED | ERROR | CANCELED | TIMEDOUT      closed: out of the table, freed when
+ *                FINISHED -> ERROR | CANCELED | TIMEDOUT      idle
  *
  * At most one job works for an operation at a time (busy): the run, a page, or the clean-up. The
  * loop changes state; a job reads what was fixed before it was submitted, fills rows, answer and
@@ -27,7 +28,9 @@ struct kiln_operation {
   const struct mtr_TExecuteStatementReq *req;
   struct kiln_statement statement;
 
-  int32_t state; /* MTR_OPERATION_... */
+  int32_t layout;        /* of its rows: MTR_ROWSET_... */
+  int32_t state;         /* MTR_OPERATION_... */
+  struct event deadline; /* of the statement's queryTimeout */
   bool busy, closed, waking, run_ok, answered;
   struct kiln_answer answer;
   struct kiln_rows *rows; /* after a run that went well */
@@ -73,6 +76,9 @@ void kiln_operation_wait(struct kiln_operation *op, struct kiln_exchange *x, int
 /* Makes the next page and replies with it. The operation is FINISHED and not busy. */
 void kiln_operation_page(struct kiln_operation *op, struct kiln_exchange *x, int64_t max_rows,
                          int64_t max_bytes);
+
+/* What to say about one that has ended otherwise than FINISHED. */
+void kiln_operation_failure(const struct kiln_operation *op, struct kiln_error *out);
 
 /* An operation that has ended is left alone. */
 void kiln_operation_cancel(struct kiln_operation *op);

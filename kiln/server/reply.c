@@ -21,22 +21,31 @@ static void fill_handle(struct handle_parts *parts, const struct kiln_operation 
   MTR_SET(&parts->handle, TOperationHandle, has_result_set, true);
 }
 
-/* What is wrong with an operation that has ended badly. */
-static void fill_failure(struct mtr_TGetOperationStatusResp *out, const struct kiln_operation *op)
+struct state_parts {
+  struct mtr_TGetOperationStatusResp status;
+  struct kiln_error error;
+};
+
+/* What is wrong with an operation that has ended badly. Cancelling is no failure. */
+static void fill_failure(struct mtr_TGetOperationStatusResp *out, const struct kiln_error *error)
 {
-  MTR_SET(out, TGetOperationStatusResp, sql_state, mtr_span_text(op->error.sqlstate));
+  MTR_SET(out, TGetOperationStatusResp, sql_state, mtr_span_text(error->sqlstate));
   MTR_SET(out, TGetOperationStatusResp, error_code, 0);
-  MTR_SET(out, TGetOperationStatusResp, error_message, mtr_span_text(op->error.message));
-  MTR_SET(out, TGetOperationStatusResp, display_message, mtr_span_text(op->error.message));
+  MTR_SET(out, TGetOperationStatusResp, error_message, mtr_span_text(error->message));
+  MTR_SET(out, TGetOperationStatusResp, display_message, mtr_span_text(error->message));
 }
 
-static void fill_state(struct mtr_TGetOperationStatusResp *out, const struct kiln_operation *op,
-                       int32_t state)
+static void fill_state(struct state_parts *parts, const struct kiln_operation *op, int32_t state)
 {
+  struct mtr_TGetOperationStatusResp *out = &parts->status;
+
   memset(out, 0, sizeof *out);
   MTR_SET(out, TGetOperationStatusResp, status, &kiln_status_success);
   MTR_SET(out, TGetOperationStatusResp, operation_state, state);
-  if (state == MTR_OPERATION_ERROR) fill_failure(out, op);
+  if (state == MTR_OPERATION_ERROR || state == MTR_OPERATION_TIMEDOUT) {
+    kiln_operation_failure(op, &parts->error);
+    fill_failure(out, &parts->error);
+  }
   if (state == MTR_OPERATION_FINISHED && op->answer.rows_affected >= 0)
     MTR_SET(out, TGetOperationStatusResp, num_modified_rows, op->answer.rows_affected);
 }
@@ -67,16 +76,16 @@ enum mortar_status kiln_reply_direct(struct kiln_exchange *x, const struct kiln_
 {
   struct mtr_TExecuteStatementResp resp = {0};
   struct mtr_TSparkDirectResults direct = {0};
-  struct mtr_TGetOperationStatusResp status;
+  struct state_parts state_of;
   struct mtr_TFetchResultsResp fetched;
   struct mtr_TCloseOperationResp closing = {0};
   struct handle_parts handle;
 
   fill_handle(&handle, op);
-  fill_state(&status, op, state);
+  fill_state(&state_of, op, state);
   fill_page(&fetched, page, more);
   MTR_SET(&closing, TCloseOperationResp, status, &kiln_status_success);
-  MTR_SET(&direct, TSparkDirectResults, operation_status, &status);
+  MTR_SET(&direct, TSparkDirectResults, operation_status, &state_of.status);
   if (state == MTR_OPERATION_FINISHED)
     MTR_SET(&direct, TSparkDirectResults, result_set_metadata, kiln_rows_metadata(op->rows));
   if (page) MTR_SET(&direct, TSparkDirectResults, result_set, &fetched);
@@ -98,12 +107,32 @@ enum mortar_status kiln_reply_page(struct kiln_exchange *x, const struct kiln_op
   return kiln_exchange_encode(x, &resp, err);
 }
 
+/* One column of text without rows, which readers of rows see as none at all. */
+enum mortar_status kiln_reply_log(struct kiln_exchange *x, struct mortar_error *err)
+{
+  static const uint8_t no_nulls[] = {0};
+  struct mtr_thrift_values none = {0, MTR_T_STRING, MTR_T_STOP, {NULL, 0}};
+  struct mtr_TStringColumn lines = {0};
+  struct mtr_TColumn column = {0};
+  struct mtr_TRowSet page = {0};
+  struct mtr_TFetchResultsResp resp;
+
+  MTR_SET(&lines, TStringColumn, values, none);
+  MTR_SET(&lines, TStringColumn, nulls, mtr_span_of(no_nulls, sizeof no_nulls));
+  MTR_SET(&column, TColumn, string_val, &lines);
+  MTR_SET(&page, TRowSet, start_row_offset, 0);
+  MTR_SET_LIST(&page, TRowSet, rows, NULL, 0);
+  MTR_SET_LIST(&page, TRowSet, columns, &column, 1);
+  fill_page(&resp, &page, false);
+  return kiln_exchange_encode(x, &resp, err);
+}
+
 enum mortar_status kiln_reply_state(struct kiln_exchange *x, const struct kiln_operation *op,
                                     struct mortar_error *err)
 {
-  struct mtr_TGetOperationStatusResp resp;
+  struct state_parts parts;
 
-  fill_state(&resp, op, op->state);
-  MTR_SET(&resp, TGetOperationStatusResp, has_result_set, true);
-  return kiln_exchange_encode(x, &resp, err);
+  fill_state(&parts, op, op->state);
+  MTR_SET(&parts.status, TGetOperationStatusResp, has_result_set, true);
+  return kiln_exchange_encode(x, &parts.status, err);
 }

@@ -22,6 +22,10 @@ MORTAR_MUST_USE enum mortar_status kiln_reply_page(struct kiln_exchange *x,
                                                    struct mtr_TRowSet *page, bool more,
                                                    struct mortar_error *err);
 
+/* FetchResults of an operation log: there is none, so it is empty. */
+MORTAR_MUST_USE enum mortar_status kiln_reply_log(struct kiln_exchange *x,
+                                                  struct mortar_error *err);
+
 MORTAR_MUST_USE enum mortar_status kiln_reply_state(struct kiln_exchange *x,
                                                     const struct kiln_operation *op,
                                                     struct mortar_error *err);

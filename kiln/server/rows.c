@@ -1,5 +1,5 @@
-/* Pages from an Arrow stream. Batches are cut, never joined; dictionaries and types without a SQL
- * name are refused when the statement starts. Arrays of an engine are trusted. */
+/* Pages from an Arrow stream: how many rows of which batch go into one. Dictionaries and types
+ * without a SQL name are refused when the statement starts. Arrays of an engine are trusted. */
 #include "kiln/server/rows.h"
 
 #include <errno.h>
@@ -7,34 +7,31 @@
 #include "arrow/ipc_writer.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "codec/lz4/lz4_frame.h"
+#include "kiln/server/page.h"
 #include "kiln/server/sqltype.h"
 #include "kiln/server/status.h"
 
-/* A client that states no bound gets pages of at most about this size; the hard limit leaves room
- * for one batch of very long values beyond it and keeps Thrift's signed lengths far away. */
-enum { PAGE_BYTES = 64 * 1024 * 1024, PAGE_HARD_LIMIT = 1024 * 1024 * 1024 };
-enum { SCHEMA_LIMIT = 64 * 1024 * 1024, MAX_BATCHES = 1024 * 1024 };
+/* A client that states no bound gets pages of at most about this size. */
+enum { PAGE_BYTES = 64 * 1024 * 1024, SCHEMA_LIMIT = 64 * 1024 * 1024 };
 
 struct kiln_rows {
   struct ArrowArrayStream stream;
   struct kiln_rows_options options;
   struct mtr_arena arena;
   struct mtr_arrow_schema schema;
+  struct ArrowSchema c_schema; /* the same, as the engine gave it; while rows are left */
   struct mtr_TTableSchema table;
   struct mtr_TGetResultSetMetadataResp metadata;
-  struct mtr_buf schema_message;
+  struct mtr_buf schema_message; /* empty unless the layout is Arrow */
 
   struct ArrowArray batch; /* the engine's current one; release NULL: none */
   int64_t at;              /* rows of it that are sent */
   int64_t sent;            /* rows of all pages so far */
   bool ended;
 
-  struct mtr_buf plain;   /* one record batch before LZ4 */
-  struct mtr_buf bytes;   /* the batches of the page, one behind the other */
-  struct mtr_buf batches; /* struct mtr_TSparkArrowBatch; spans hold offsets until all are there */
-  struct mtr_TRowSet page;
-  int64_t page_rows, plain_bytes;
+  struct kiln_page *page;
+  struct mtr_TRowSet row_set; /* the finished page */
+  int64_t page_rows;
 };
 
 static enum mortar_status stream_fail(struct kiln_rows *rows, int code, struct mortar_error *err)
@@ -47,7 +44,8 @@ static enum mortar_status stream_fail(struct kiln_rows *rows, int code, struct m
 
 /* ---- Schema ------------------------------------------------------------------------------- */
 
-/* Columns of the table without a result set: what DDL gets on Databricks. */
+/* What DDL gets on Databricks: a column in the table, none in Arrow. As a Thrift column it has to
+ * be there, without rows. */
 static enum mortar_status describe_no_result(struct kiln_rows *rows, struct mortar_error *err)
 {
   static struct mtr_arrow_field result = {
@@ -58,37 +56,67 @@ static enum mortar_status describe_no_result(struct kiln_rows *rows, struct mort
   rows->schema = one;
   one.root.child_count = 1;
   one.root.children = &result;
+  if (rows->options.layout != MTR_ROWSET_ARROW) rows->schema = one;
   return kiln_sqltype_table(&one, &rows->arena, &rows->table, err);
 }
 
 static enum mortar_status describe_stream(struct kiln_rows *rows, struct mortar_error *err)
 {
-  struct ArrowSchema schema = {0};
-  enum mortar_status st = MORTAR_OK;
-  int code = rows->stream.get_schema(&rows->stream, &schema);
+  int code = rows->stream.get_schema(&rows->stream, &rows->c_schema);
 
-  if (code != 0) return stream_fail(rows, code, err);
-  MTR_GOTO(mtr_arrow_schema_import(&schema, &rows->arena, &rows->schema, err));
-  MTR_GOTO(kiln_sqltype_annotate(&rows->schema, &rows->arena, err));
-  MTR_GOTO(kiln_sqltype_table(&rows->schema, &rows->arena, &rows->table, err));
-done:
-  if (schema.release) schema.release(&schema);
-  return st;
+  if (code != 0) {
+    memset(&rows->c_schema, 0, sizeof rows->c_schema);
+    return stream_fail(rows, code, err);
+  }
+  MTR_TRY(mtr_arrow_schema_import(&rows->c_schema, &rows->arena, &rows->schema, err));
+  MTR_TRY(kiln_sqltype_annotate(&rows->schema, &rows->arena, err));
+  return kiln_sqltype_table(&rows->schema, &rows->arena, &rows->table, err);
+}
+
+static enum mortar_status new_page(struct kiln_rows *rows, struct mortar_error *err)
+{
+  const struct kiln_rows_options *options = &rows->options;
+  struct kiln_page_source source = {&rows->schema, &rows->c_schema};
+
+  if (options->layout == MTR_ROWSET_COLUMNS)
+    return kiln_page_columns_new(&source, &rows->page, err);
+  if (options->layout == MTR_ROWSET_ROWS) return kiln_page_rows_new(&source, &rows->page, err);
+  MTR_TRY(mtr_ipc_write_schema(&rows->schema, &rows->schema_message, err));
+  return kiln_page_arrow_new(&source, options->lz4, options->checksum, &rows->page, err);
 }
 
 static void fill_metadata(struct kiln_rows *rows)
 {
   struct mtr_TGetResultSetMetadataResp *m = &rows->metadata;
+  bool arrow = rows->options.layout == MTR_ROWSET_ARROW;
 
   MTR_SET(m, TGetResultSetMetadataResp, status, &kiln_status_success);
   MTR_SET(m, TGetResultSetMetadataResp, schema, &rows->table);
-  MTR_SET(m, TGetResultSetMetadataResp, result_format, MTR_ROWSET_ARROW);
-  MTR_SET(m, TGetResultSetMetadataResp, lz4_compressed, rows->options.lz4);
-  MTR_SET(m, TGetResultSetMetadataResp, arrow_schema, mtr_buf_span(&rows->schema_message));
+  MTR_SET(m, TGetResultSetMetadataResp, result_format, rows->page->layout->result_format);
+  MTR_SET(m, TGetResultSetMetadataResp, lz4_compressed, arrow && rows->options.lz4);
+  if (arrow)
+    MTR_SET(m, TGetResultSetMetadataResp, arrow_schema, mtr_buf_span(&rows->schema_message));
   MTR_SET(m, TGetResultSetMetadataResp, cache_lookup_result, 0);
   MTR_SET(m, TGetResultSetMetadataResp, uncompressed_bytes, 0);
   MTR_SET(m, TGetResultSetMetadataResp, compressed_bytes, 0);
   MTR_SET(m, TGetResultSetMetadataResp, is_staging_operation, false);
+}
+
+static struct kiln_rows *make(struct ArrowArrayStream *stream,
+                              const struct kiln_rows_options *options)
+{
+  struct kiln_rows *rows = mtr_calloc(NULL, 1, sizeof *rows);
+
+  if (!rows) {
+    if (stream->release) stream->release(stream);
+    return NULL;
+  }
+  rows->stream = *stream;
+  memset(stream, 0, sizeof *stream);
+  rows->options = *options;
+  mtr_arena_init(&rows->arena, NULL, SCHEMA_LIMIT);
+  mtr_buf_init(&rows->schema_message, NULL, "schema message", SCHEMA_LIMIT);
+  return rows;
 }
 
 bool kiln_rows_new(struct ArrowArrayStream *stream, const struct kiln_rows_options *options,
@@ -96,28 +124,18 @@ bool kiln_rows_new(struct ArrowArrayStream *stream, const struct kiln_rows_optio
 {
   struct mortar_error error = {0};
   enum mortar_status st = MORTAR_OK;
-  struct kiln_rows *rows = mtr_calloc(NULL, 1, sizeof *rows);
+  struct kiln_rows *rows = make(stream, options);
 
   *out = NULL;
   if (!rows) {
-    if (stream->release) stream->release(stream);
     st = mtr_fail_nomem(&error, "result");
     goto done;
   }
-  rows->stream = *stream;
-  memset(stream, 0, sizeof *stream);
-  rows->options = *options;
-  mtr_arena_init(&rows->arena, NULL, SCHEMA_LIMIT);
-  mtr_buf_init(&rows->schema_message, NULL, "schema message", SCHEMA_LIMIT);
-  mtr_buf_init(&rows->plain, NULL, "record batch", PAGE_HARD_LIMIT);
-  mtr_buf_init(&rows->bytes, NULL, "result page", PAGE_HARD_LIMIT);
-  mtr_buf_init(&rows->batches, NULL, "list of batches",
-               MAX_BATCHES * sizeof(struct mtr_TSparkArrowBatch));
   if (rows->stream.release)
     MTR_GOTO(describe_stream(rows, &error));
   else
     MTR_GOTO(describe_no_result(rows, &error));
-  MTR_GOTO(mtr_ipc_write_schema(&rows->schema, &rows->schema_message, &error));
+  MTR_GOTO(new_page(rows, &error));
   fill_metadata(rows);
   *out = rows;
   rows = NULL;
@@ -159,28 +177,6 @@ static enum mortar_status look_ahead(struct kiln_rows *rows, struct mortar_error
   return MORTAR_OK;
 }
 
-/* Until the page is complete its bytes may still move, so a batch's span holds its offset only. */
-static enum mortar_status append_batch(struct kiln_rows *rows, int64_t count,
-                                       struct mortar_error *err)
-{
-  struct mtr_TSparkArrowBatch item = {0};
-  size_t start = rows->bytes.size;
-
-  mtr_buf_reset(&rows->plain);
-  MTR_TRY(mtr_ipc_write_batch(&rows->schema, &rows->batch, rows->at, count, &rows->plain, err));
-  if (rows->options.lz4)
-    MTR_TRY(mtr_lz4_encode(mtr_buf_span(&rows->plain), rows->options.checksum, &rows->bytes, err));
-  else
-    MTR_TRY(mtr_buf_append(&rows->bytes, rows->plain.data, rows->plain.size, err));
-  MTR_SET(&item, TSparkArrowBatch, batch, mtr_span_of(NULL, rows->bytes.size - start));
-  MTR_SET(&item, TSparkArrowBatch, row_count, count);
-  MTR_TRY(mtr_buf_append(&rows->batches, &item, sizeof item, err));
-  rows->at += count;
-  rows->page_rows += count;
-  rows->plain_bytes += (int64_t)rows->plain.size;
-  return MORTAR_OK;
-}
-
 static enum mortar_status fill_page(struct kiln_rows *rows, int64_t max_rows, int64_t max_bytes,
                                     struct mortar_error *err)
 {
@@ -188,38 +184,41 @@ static enum mortar_status fill_page(struct kiln_rows *rows, int64_t max_rows, in
 
   for (;;) {
     MTR_TRY(look_ahead(rows, err));
-    if (rows->ended || rows->page_rows >= max_rows || rows->plain_bytes >= max_bytes)
+    if (rows->ended || rows->page_rows >= max_rows || rows->page->plain_bytes >= max_bytes)
       return MORTAR_OK;
     count = min_i64(rows->options.batch_rows, rows->batch.length - rows->at);
     count = min_i64(count, max_rows - rows->page_rows);
     if (rows->options.row_limit >= 0)
       count = min_i64(count, rows->options.row_limit - rows->sent - rows->page_rows);
-    MTR_TRY(append_batch(rows, count, err));
+    MTR_TRY(rows->page->layout->append(rows->page, &rows->batch, rows->at, count, err));
+    rows->at += count;
+    rows->page_rows += count;
   }
 }
 
-static void finish_page(struct kiln_rows *rows)
+static void begin_page(struct kiln_rows *rows)
 {
-  struct mtr_TSparkArrowBatch *items = (struct mtr_TSparkArrowBatch *)(void *)rows->batches.data;
-  size_t count = rows->batches.size / sizeof *items, at = 0, i;
-
-  for (i = 0; i < count; i++) {
-    items[i].batch.data = rows->bytes.data + at;
-    at += items[i].batch.size;
-  }
-  memset(&rows->page, 0, sizeof rows->page);
-  MTR_SET(&rows->page, TRowSet, start_row_offset, rows->sent);
-  KILN_SET_LIST(&rows->page, TRowSet, rows, NULL, 0);
-  KILN_SET_LIST(&rows->page, TRowSet, arrow_batches, items, count);
-  rows->metadata.uncompressed_bytes = rows->plain_bytes;
-  rows->metadata.compressed_bytes = (int64_t)rows->bytes.size;
-  rows->sent += rows->page_rows;
+  rows->page->layout->reset(rows->page);
+  rows->page->plain_bytes = rows->page->sent_bytes = 0;
+  rows->page_rows = 0;
 }
 
-/* At the end the engine may have its stream back, however long the client keeps the operation. */
+static enum mortar_status finish_page(struct kiln_rows *rows, struct mortar_error *err)
+{
+  memset(&rows->row_set, 0, sizeof rows->row_set);
+  MTR_SET(&rows->row_set, TRowSet, start_row_offset, rows->sent);
+  MTR_TRY(rows->page->layout->finish(rows->page, &rows->row_set, err));
+  rows->metadata.uncompressed_bytes = rows->page->plain_bytes;
+  rows->metadata.compressed_bytes = rows->page->sent_bytes;
+  rows->sent += rows->page_rows;
+  return MORTAR_OK;
+}
+
+/* At the end the engine may have its own back, however long the client keeps the operation. */
 static void let_go(struct kiln_rows *rows)
 {
   drop_batch(rows);
+  if (rows->c_schema.release) rows->c_schema.release(&rows->c_schema);
   if (rows->stream.release) rows->stream.release(&rows->stream);
   memset(&rows->stream, 0, sizeof rows->stream);
 }
@@ -229,18 +228,16 @@ bool kiln_rows_page(struct kiln_rows *rows, int64_t max_rows, int64_t max_bytes,
 {
   struct mortar_error error = {0};
 
-  mtr_buf_reset(&rows->bytes);
-  mtr_buf_reset(&rows->batches);
-  rows->page_rows = rows->plain_bytes = 0;
+  begin_page(rows);
   if (max_rows <= 0) max_rows = INT64_MAX;
   if (max_bytes <= 0 || max_bytes > PAGE_BYTES) max_bytes = PAGE_BYTES;
-  if (fill_page(rows, max_rows, max_bytes, &error) != MORTAR_OK) {
+  if (fill_page(rows, max_rows, max_bytes, &error) != MORTAR_OK ||
+      finish_page(rows, &error) != MORTAR_OK) {
     kiln_error_from(err, &error);
     return false;
   }
-  finish_page(rows);
   if (rows->ended) let_go(rows);
-  *page = &rows->page;
+  *page = &rows->row_set;
   *more = !rows->ended;
   return true;
 }
@@ -251,9 +248,7 @@ void kiln_rows_free(struct kiln_rows *rows)
 {
   if (!rows) return;
   let_go(rows);
-  mtr_buf_fini(&rows->batches);
-  mtr_buf_fini(&rows->bytes);
-  mtr_buf_fini(&rows->plain);
+  if (rows->page) rows->page->layout->free(rows->page);
   mtr_buf_fini(&rows->schema_message);
   mtr_arena_fini(&rows->arena);
   mtr_free(NULL, rows, sizeof *rows);

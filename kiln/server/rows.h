@@ -1,5 +1,5 @@
-/* The rows of one statement on their way to the wire: an engine's Arrow stream cut into pages of
- * small record batches, each its own LZ4 frame when the client can read that.
+/* The rows of one statement on their way to the wire: an engine's Arrow stream cut into pages, in
+ * the layout that the client reads.
  *
  * Owns the stream. One thread at a time, and not the loop's: the stream may take its time and a
  * page is worth a few milliseconds of compressing. */
@@ -11,9 +11,10 @@
 #include "kiln/server/engine.h"
 
 struct kiln_rows_options {
+  int32_t layout;     /* MTR_ROWSET_ARROW, _COLUMNS or _ROWS */
   int64_t batch_rows; /* of one record batch, at least 1 */
   int64_t row_limit;  /* of the whole result; negative: none */
-  bool lz4, checksum;
+  bool lz4, checksum; /* of Arrow's batches */
 };
 
 struct kiln_rows;

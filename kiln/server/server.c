@@ -29,6 +29,10 @@ enum { DEFAULT_WORKERS = 8, DEFAULT_BATCH_ROWS = 4096, DEFAULT_WAIT_MS = 5000 };
 /* An idle connection is kept as long as drivers keep theirs (15 minutes). */
 enum { IDLE_SECONDS = 900, BACKLOG = 1024 };
 
+/* How long no connection is taken after one could not be: when descriptors run out the listener
+ * stays readable, and trying again at once would take a whole core. */
+enum { ACCEPT_PAUSE_US = 50 * 1000 };
+
 /* Long enough to hand last replies to the kernel; whoever does not read them loses them. */
 enum { FLUSH_US = 20 * 1000 };
 
@@ -43,6 +47,7 @@ struct kiln_server {
   char *token;
   struct evhttp *http;
   struct evhttp_bound_socket *bound; /* owned by http, gone once the server stops listening */
+  struct event *accept_again;
   SSL_CTX *tls;
   struct mortar_wake *stop;
   struct event *on_stop, *on_jobs;
@@ -124,10 +129,33 @@ static void on_nudge(evutil_socket_t fd, short what, void *arg)
   kiln_operation_nudge(arg);
 }
 
+/* ---- Taking connections ------------------------------------------------------------------- */
+
+/* evhttp has taken the listener's callback argument, so the loop's thread remembers whose it is. */
+static _Thread_local struct kiln_server *server_of_loop;
+
+static void on_accept_error(struct evconnlistener *listener, void *http)
+{
+  struct timeval tv = {0, ACCEPT_PAUSE_US};
+
+  (void)http;
+  if (evtimer_add(server_of_loop->accept_again, &tv) == 0) (void)evconnlistener_disable(listener);
+}
+
+static void on_accept_again(evutil_socket_t fd, short what, void *arg)
+{
+  struct kiln_server *server = arg;
+
+  (void)fd;
+  (void)what;
+  if (server->bound) (void)evconnlistener_enable(evhttp_bound_socket_get_listener(server->bound));
+}
+
 static void *run_loop(void *arg)
 {
   struct kiln_server *server = arg;
 
+  server_of_loop = server;
   (void)event_base_loop(server->core.base, EVLOOP_NO_EXIT_ON_EMPTY);
   return NULL;
 }
@@ -187,7 +215,8 @@ static enum mortar_status make_loop(struct kiln_server *server, struct mortar_er
   server->on_stop = watch(server, mtr_wake_fd(server->stop), on_stop);
   server->on_jobs = watch(server, kiln_pool_fd(core->pool), on_jobs);
   core->nudge = evtimer_new(core->base, on_nudge, core);
-  if (!server->on_stop || !server->on_jobs || !core->nudge)
+  server->accept_again = evtimer_new(core->base, on_accept_again, server);
+  if (!server->on_stop || !server->on_jobs || !core->nudge || !server->accept_again)
     return mtr_fail_nomem(err, "events of the loop");
   return MORTAR_OK;
 }
@@ -266,6 +295,7 @@ static enum mortar_status listen_on(struct kiln_server *server, const char *addr
     if (listener) evconnlistener_free(listener);
     return mtr_fail(err, MORTAR_CONNECT, "can't listen on %s port %d", address, port);
   }
+  evconnlistener_set_error_cb(listener, on_accept_error);
   (void)setsockopt(evconnlistener_get_fd(listener), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   server->port = bound_port(evconnlistener_get_fd(listener));
   return MORTAR_OK;
@@ -356,6 +386,7 @@ void kiln_server_stop(struct kiln_server *server)
   if (server->http) evhttp_free(server->http);
   if (server->on_stop) event_free(server->on_stop);
   if (server->on_jobs) event_free(server->on_jobs);
+  if (server->accept_again) event_free(server->accept_again);
   mortar_wake_free(server->stop);
   free_loop(&server->core);
   SSL_CTX_free(server->tls);

@@ -1,5 +1,6 @@
-/* Opening and closing sessions. Ignores the configuration map: which settings there are is an
- * engine's affair, and the recorded warehouses answer with an empty one, too. */
+/* Opening and closing sessions. Of the configuration map only "use:database" counts, which is how
+ * Hive's clients name the schema: which settings there are is an engine's affair, and the recorded
+ * warehouses answer with an empty one, too. */
 #include "kiln/server/session.h"
 
 #include <stdio.h>
@@ -66,8 +67,11 @@ void kiln_session_close(struct kiln_session *session)
 
 /* ---- OpenSession -------------------------------------------------------------------------- */
 
-/* The lower of the two protocols. Field 1282 counts when it is there: it is a number so that one
- * which this side has never heard of does no harm. */
+static int64_t lower(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* The lower of the two protocols, of the family that the client is of: clients of Hive's do not
+ * know Databricks' numbers. Field 1282 counts when it is there: it is a number so that one which
+ * this side has never heard of does no harm. */
 static int32_t agree(const struct mtr_TOpenSessionReq *req)
 {
   int64_t offered = MTR_PROTOCOL_HIVE_V10;
@@ -76,14 +80,38 @@ static int32_t agree(const struct mtr_TOpenSessionReq *req)
     offered = req->client_protocol_i64;
   else if (MTR_HAS(req, TOpenSessionReq, client_protocol) && req->client_protocol >= 0)
     offered = req->client_protocol;
-  if (offered < 0) offered = 0;
-  return offered < MTR_PROTOCOL_SPARK_V8 ? (int32_t)offered : MTR_PROTOCOL_SPARK_V8;
+  if (offered >= MTR_PROTOCOL_SPARK_V1) return (int32_t)lower(offered, MTR_PROTOCOL_SPARK_V8);
+  return offered > 0 ? (int32_t)lower(offered, MTR_PROTOCOL_HIVE_V10) : 0;
 }
 
-static char *copy_name(struct mtr_span name, const char *otherwise)
+/* The value of a setting of the session, empty when it is not there. */
+static struct mtr_span setting(const struct mtr_TOpenSessionReq *req, const char *name)
 {
-  if (name.size == 0) name = mtr_span_text(otherwise);
+  const struct mtr_thrift_values *map = &req->configuration;
+  struct mtr_span key, value;
+  struct mtr_tr rd;
+  uint32_t i;
+
+  mtr_tr_init(&rd, map->bytes);
+  for (i = 0; i < map->count; i++) {
+    key = mtr_tr_string(&rd);
+    value = mtr_tr_string(&rd);
+    if (mtr_span_equal(key, mtr_span_text(name))) return value;
+  }
+  return mtr_span_of(NULL, 0);
+}
+
+static char *copy_name(struct mtr_span name, struct mtr_span otherwise)
+{
+  if (name.size == 0) name = otherwise;
   return mtr_strndup(NULL, (const char *)name.data, name.size);
+}
+
+static char *copy_schema(const struct mtr_TOpenSessionReq *req, struct mtr_span name)
+{
+  struct mtr_span database = setting(req, "use:database");
+
+  return copy_name(name, database.size ? database : mtr_span_text(default_schema));
 }
 
 static struct kiln_session *make(struct kiln_core *core, const struct mtr_TOpenSessionReq *req)
@@ -98,8 +126,8 @@ static struct kiln_session *make(struct kiln_core *core, const struct mtr_TOpenS
   core->session_objects++;
   kiln_list_init(&session->operations);
   session->protocol = agree(req);
-  session->catalog = copy_name(space->catalog_name, default_catalog);
-  session->schema = copy_name(space->schema_name, default_schema);
+  session->catalog = copy_name(space->catalog_name, mtr_span_text(default_catalog));
+  session->schema = copy_schema(req, space->schema_name);
   if (session->catalog && session->schema) return session;
   destroy(session);
   return NULL;

@@ -331,7 +331,7 @@ static enum mortar_status fill_column(const struct mtr_arrow_field *field, int32
     MTR_SET(&parts->primitive, TPrimitiveTypeEntry, type_qualifiers, &parts->qualifiers);
   }
   MTR_SET(&parts->entry, TTypeEntry, primitive_entry, &parts->primitive);
-  KILN_SET_LIST(&parts->desc, TTypeDesc, types, &parts->entry, 1);
+  MTR_SET_LIST(&parts->desc, TTypeDesc, types, &parts->entry, 1);
   MTR_SET(out, TColumnDesc, column_name, mtr_span_text(field->name));
   MTR_SET(out, TColumnDesc, type_desc, &parts->desc);
   MTR_SET(out, TColumnDesc, position, position);
@@ -350,6 +350,6 @@ enum mortar_status kiln_sqltype_table(const struct mtr_arrow_schema *schema,
   for (i = 0; i < count; i++)
     MTR_TRY(fill_column(&schema->root.children[i], (int32_t)i + 1, arena, &columns[i], err));
   memset(out, 0, sizeof *out);
-  KILN_SET_LIST(out, TTableSchema, columns, columns, count);
+  MTR_SET_LIST(out, TTableSchema, columns, columns, count);
   return MORTAR_OK;
 }

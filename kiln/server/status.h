@@ -1,14 +1,9 @@
-/* TStatus structs and a few habits for filling replies. */
+/* TStatus structs. */
 #ifndef KILN_SERVER_STATUS_H
 #define KILN_SERVER_STATUS_H
 
 #include "codec/thrift/tcli.h"
 #include "kiln/server/engine.h"
-
-/* MTR_SET for a list of structs, whose member has a type of its own. */
-#define KILN_SET_LIST(ptr, S, name, list, n)                                                       \
-  ((void)((ptr)->has |= UINT64_C(1) << MTR_BIT_##S##_##name), (void)((ptr)->name.items = (list)),  \
-   (void)((ptr)->name.count = (n)))
 
 /* statusCode 0. One object for all: replies only read it. */
 extern struct mtr_TStatus kiln_status_success;

@@ -49,7 +49,7 @@ static int64_t row_sum(const struct mtr_TRowSet *rows)
 static void check(struct canned_fixture *fx, const char *sql, bool lz4, size_t batches,
                   int64_t rows, size_t columns)
 {
-  struct wire_ask ask = {true, true, lz4, 100000, 0};
+  struct wire_ask ask = {.direct = true, .async = true, .lz4 = lz4, .max_rows = 100000};
   struct mtr_TExecuteStatementResp *resp = wire_execute(&fx->wire, &fx->session, sql, &ask);
   struct mtr_TSparkDirectResults *direct = resp->direct_results;
   struct wire_handle op;
@@ -88,6 +88,41 @@ static void rows_and_batches_are_options(void **state)
   (void)state;
   start(&fx, &options);
   check(&fx, "SELECT * FROM rows_5003", true, 11, 5003, 3);
+  stop(&fx);
+}
+
+/* The same tables for those who want no direct results, or no Arrow. */
+static void other_clients_fetch(void **state)
+{
+  struct kiln_canned_options options = {1000, 72, false, 20000};
+  struct wire_ask arrow = {.async = true, .lz4 = true};
+  struct wire_ask columns = {.direct = true, .max_rows = 600, .no_arrow = true};
+  struct mtr_TFetchResultsReq req = {0};
+  struct mtr_TExecuteStatementResp *resp;
+  struct mtr_TFetchResultsResp *page;
+  struct canned_fixture fx;
+  struct wire_handle op;
+  int64_t before = mtr_clock_now();
+
+  (void)state;
+  start(&fx, &options);
+  resp = wire_execute(&fx.wire, &fx.session, "SELECT * FROM rows_1000", &arrow);
+  assert_true(mtr_clock_now() - before >= 20 * MTR_MS);
+  assert_null(resp->direct_results);
+  wire_keep(&op, resp->operation_handle->operation_id);
+  MTR_SET(&req, TFetchResultsReq, operation_handle, &op.operation);
+  MTR_SET(&req, TFetchResultsReq, orientation, 0);
+  MTR_SET(&req, TFetchResultsReq, max_rows, 10000);
+  page = WIRE_CALL(&fx.wire, FetchResults, &req);
+  assert_int_equal(page->results->arrow_batches.count, 72);
+  assert_int_equal(row_sum(page->results), 1000);
+  resp = wire_execute(&fx.wire, &fx.session, "SELECT * FROM mixed", &columns);
+  assert_int_equal(resp->direct_results->result_set->results->columns.count, 12);
+  assert_true(resp->direct_results->result_set->has_more_rows);
+  wire_keep(&op, resp->operation_handle->operation_id);
+  page = WIRE_CALL(&fx.wire, FetchResults, &req);
+  assert_int_equal(page->results->columns.items[0].bool_val->values.count, 400);
+  assert_false(page->has_more_rows);
   stop(&fx);
 }
 
@@ -150,27 +185,19 @@ static void the_server_time_is_kept(void **state)
 
 static void stopping_answers_held_replies(void **state)
 {
-  static const char head[] = "POST /cliservice HTTP/1.1\r\nHost: x\r\nContent-Length: ";
   struct kiln_canned_options options = {10, 2, false, 60000000};
+  struct mtr_TSparkGetDirectResults direct = {0};
   struct mtr_TExecuteStatementReq req = {0};
   struct canned_fixture fx;
-  struct mtr_buf call, http;
 
   (void)state;
   start(&fx, &options);
-  mtr_buf_init(&call, NULL, "call", 4096);
-  mtr_buf_init(&http, NULL, "request", 8192);
+  MTR_SET(&direct, TSparkGetDirectResults, max_rows, 1);
   MTR_SET(&req, TExecuteStatementReq, session_handle, &fx.session.session);
   MTR_SET(&req, TExecuteStatementReq, statement, mtr_span_text("SELECT 1"));
   MTR_SET(&req, TExecuteStatementReq, can_read_arrow_result, true);
-  assert_int_equal(mtr_message_write(&call, MTR_MESSAGE_CALL, "ExecuteStatement", 1,
-                                     &mtr_TExecuteStatementReq_info, &req, NULL),
-                   MORTAR_OK);
-  assert_int_equal(mtr_buf_printf(&http, NULL, "%s%zu\r\n\r\n", head, call.size), MORTAR_OK);
-  assert_int_equal(mtr_buf_append(&http, call.data, call.size, NULL), MORTAR_OK);
-  wire_send(&fx.wire, http.data, http.size);
-  mtr_buf_fini(&call);
-  mtr_buf_fini(&http);
+  MTR_SET(&req, TExecuteStatementReq, get_direct_results, &direct);
+  wire_send_call(&fx.wire, "ExecuteStatement", &mtr_TExecuteStatementReq_info, &req);
   stop(&fx); /* within the test's time, not after a minute */
 }
 
@@ -190,6 +217,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(texts_choose_the_reply),
       cmocka_unit_test(rows_and_batches_are_options),
+      cmocka_unit_test(other_clients_fetch),
       cmocka_unit_test(one_row_holds_one),
       cmocka_unit_test(every_reply_has_its_own_operation),
       cmocka_unit_test(the_server_time_is_kept),

@@ -23,6 +23,13 @@ void fixture_stop(struct fixture *fx);
 /* Waits until the counter has the value, ten seconds at the most. */
 void fixture_await(_Atomic int *counter, int value);
 
+/* FetchResults, CloseOperation, CancelOperation and GetOperationStatus of an operation. */
+struct mtr_TFetchResultsResp *fixture_fetch(struct fixture *fx, struct wire_handle *op,
+                                            int64_t max_rows, int64_t max_bytes);
+int32_t fixture_close(struct fixture *fx, struct wire_handle *op);
+int32_t fixture_cancel(struct fixture *fx, struct wire_handle *op);
+struct mtr_TGetOperationStatusResp *fixture_poll(struct fixture *fx, struct wire_handle *op);
+
 extern const struct wire_ask ask_direct, ask_async, ask_sync;
 
 #endif

@@ -10,11 +10,23 @@ struct context {
   _Atomic bool interrupted;
 };
 
+/* Ten seconds at the most; gives the milliseconds that it took. */
+static int await_interrupt(struct context *context)
+{
+  struct timespec pause = {0, 1000000};
+  int i;
+
+  for (i = 0; i < 10000 && !context->interrupted; i++)
+    (void)nanosleep(&pause, NULL);
+  return i;
+}
+
 struct source {
   struct tiny_engine *engine;
   const char *format;
   long rows, sent;
   bool breaks;
+  struct context *waits_for; /* to be interrupted, when the rows are all sent; NULL: nothing */
 };
 
 enum { ARRAY_ROWS = 1000 };
@@ -86,6 +98,7 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
   long count = source->rows - source->sent;
 
   memset(out, 0, sizeof *out);
+  if (count == 0 && source->waits_for) (void)await_interrupt(source->waits_for);
   if (count == 0) return source->breaks ? EIO : 0;
   if (count > ARRAY_ROWS) count = ARRAY_ROWS;
   out->children = calloc(1, sizeof *out->children);
@@ -116,8 +129,8 @@ static void release_stream(struct ArrowArrayStream *stream)
   stream->release = NULL;
 }
 
-static void make_stream(struct tiny_engine *engine, const char *format, long rows, bool breaks,
-                        struct ArrowArrayStream *out)
+static struct source *make_stream(struct tiny_engine *engine, const char *format, long rows,
+                                  bool breaks, struct ArrowArrayStream *out)
 {
   struct source *source = calloc(1, sizeof *source);
 
@@ -132,6 +145,7 @@ static void make_stream(struct tiny_engine *engine, const char *format, long row
   out->get_last_error = get_last_error;
   out->release = release_stream;
   out->private_data = source;
+  return source;
 }
 
 static bool open_session(void *engine_ctx, const char *catalog, const char *schema, void **session,
@@ -159,12 +173,7 @@ static void close_session(void *engine_ctx, void *session)
 
 static bool run_slow(struct context *context, struct kiln_error *err)
 {
-  struct timespec pause = {0, 1000000};
-  int i;
-
-  for (i = 0; i < 10000 && !context->interrupted; i++)
-    (void)nanosleep(&pause, NULL);
-  kiln_fail(err, "57014", "interrupted after %d ms", i);
+  kiln_fail(err, "57014", "interrupted after %d ms", await_interrupt(context));
   return false;
 }
 
@@ -190,12 +199,19 @@ static bool execute(void *engine_ctx, void *session, const struct kiln_statement
   if (starts(sql, "ddl")) return true;
   if (starts(sql, "dml"))
     answer->rows_affected = 3;
+  else if (starts(sql, "prepared"))
+    answer->prepared = (const uint8_t *)"";
   else if (starts(sql, "rows "))
-    make_stream(engine, "i", atol(sql + 5), false, &answer->stream);
+    (void)make_stream(engine, "i", atol(sql + 5), false, &answer->stream);
   else if (starts(sql, "half "))
-    make_stream(engine, "i", atol(sql + 5), true, &answer->stream);
-  else if (starts(sql, "unsigned"))
-    make_stream(engine, "I", 1, false, &answer->stream);
+    (void)make_stream(engine, "i", atol(sql + 5), true, &answer->stream);
+  else if (starts(sql, "drip "))
+    make_stream(engine, "i", atol(sql + 5), true, &answer->stream)->waits_for = context;
+  else if (starts(sql, "late ")) {
+    (void)await_interrupt(context);
+    (void)make_stream(engine, "i", atol(sql + 5), false, &answer->stream);
+  } else if (starts(sql, "unsigned"))
+    (void)make_stream(engine, "I", 1, false, &answer->stream);
   else if (starts(sql, "echo")) {
     kiln_fail(err, "00001", "%s.%s %zu", statement->catalog, statement->schema,
               statement->parameter_count);

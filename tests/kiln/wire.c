@@ -110,7 +110,8 @@ bool wire_receive(struct wire *wire)
   return true;
 }
 
-void wire_http(struct wire *wire, const char *method, const char *to, const void *body, size_t size)
+static void send_http(struct wire *wire, const char *method, const char *to, const void *body,
+                      size_t size)
 {
   char head[1024];
   int n = snprintf(head, sizeof head,
@@ -120,21 +121,35 @@ void wire_http(struct wire *wire, const char *method, const char *to, const void
   assert_in_range(n, 1, sizeof head - 1);
   wire_send(wire, head, (size_t)n);
   wire_send(wire, body, size);
+}
+
+void wire_http(struct wire *wire, const char *method, const char *to, const void *body, size_t size)
+{
+  send_http(wire, method, to, body, size);
   assert_true(wire_receive(wire));
+}
+
+void wire_send_call(struct wire *wire, const char *name, const struct mtr_struct_info *info,
+                    const void *body)
+{
+  struct mortar_error err = {0};
+  struct mtr_buf call;
+
+  mtr_buf_init(&call, NULL, "call", 16 << 20);
+  assert_int_equal(mtr_message_write(&call, MTR_MESSAGE_CALL, name, 77, info, body, &err),
+                   MORTAR_OK);
+  send_http(wire, "POST", path, call.data, call.size);
+  mtr_buf_fini(&call);
 }
 
 void *wire_call(struct wire *wire, const char *name, const struct mtr_struct_info *info,
                 const void *body, const struct mtr_struct_info *reply)
 {
   struct mortar_error err = {0};
-  struct mtr_buf call;
   void *out;
 
-  mtr_buf_init(&call, NULL, "call", 16 << 20);
-  assert_int_equal(mtr_message_write(&call, MTR_MESSAGE_CALL, name, 77, info, body, &err),
-                   MORTAR_OK);
-  wire_http(wire, "POST", path, call.data, call.size);
-  mtr_buf_fini(&call);
+  wire_send_call(wire, name, info, body);
+  assert_true(wire_receive(wire));
   assert_int_equal(wire->status, 200);
   mtr_arena_reset(&wire->arena);
   out = mtr_arena_alloc(&wire->arena, 1, reply->size);
@@ -166,15 +181,26 @@ void wire_keep(struct wire_handle *out, const struct mtr_THandleIdentifier *id)
   MTR_SET(&out->operation, TOperationHandle, has_result_set, false);
 }
 
-void wire_open_session(struct wire *wire, struct wire_handle *out)
+int32_t wire_open_session_as(struct wire *wire, int32_t hive, int64_t spark,
+                             struct wire_handle *out)
 {
   struct mtr_TOpenSessionReq req = {0};
   struct mtr_TOpenSessionResp *resp;
 
-  MTR_SET(&req, TOpenSessionReq, client_protocol_i64, MTR_PROTOCOL_SPARK_V8);
+  if (hive != WIRE_ABSENT) MTR_SET(&req, TOpenSessionReq, client_protocol, hive);
+  if (spark != WIRE_ABSENT) MTR_SET(&req, TOpenSessionReq, client_protocol_i64, spark);
   resp = WIRE_CALL(wire, OpenSession, &req);
   assert_int_equal(resp->status->status_code, MTR_STATUS_SUCCESS);
+  assert_int_equal(resp->session_handle->server_protocol_version, resp->server_protocol_version);
+  assert_true(MTR_HAS(resp, TOpenSessionResp, configuration));
+  assert_true(resp->can_use_multiple_catalogs);
   wire_keep(out, resp->session_handle->session_id);
+  return resp->server_protocol_version;
+}
+
+void wire_open_session(struct wire *wire, struct wire_handle *out)
+{
+  (void)wire_open_session_as(wire, WIRE_ABSENT, MTR_PROTOCOL_SPARK_V8, out);
 }
 
 struct mtr_TExecuteStatementResp *wire_execute(struct wire *wire, struct wire_handle *session,
@@ -186,12 +212,28 @@ struct mtr_TExecuteStatementResp *wire_execute(struct wire *wire, struct wire_ha
   MTR_SET(&req, TExecuteStatementReq, session_handle, &session->session);
   MTR_SET(&req, TExecuteStatementReq, statement, mtr_span_text(sql));
   MTR_SET(&req, TExecuteStatementReq, run_async, ask->async);
-  MTR_SET(&req, TExecuteStatementReq, can_read_arrow_result, true);
   MTR_SET(&req, TExecuteStatementReq, can_decompress_lz4_result, ask->lz4);
   MTR_SET(&direct, TSparkGetDirectResults, max_rows, ask->max_rows);
+  if (!ask->no_arrow) MTR_SET(&req, TExecuteStatementReq, can_read_arrow_result, true);
+  if (ask->timeout) MTR_SET(&req, TExecuteStatementReq, query_timeout, ask->timeout);
   if (ask->max_bytes) MTR_SET(&direct, TSparkGetDirectResults, max_bytes, ask->max_bytes);
   if (ask->direct) MTR_SET(&req, TExecuteStatementReq, get_direct_results, &direct);
   return WIRE_CALL(wire, ExecuteStatement, &req);
+}
+
+void wire_assert_text(struct mtr_span span, const char *text)
+{
+  if (!mtr_span_equal(span, mtr_span_text(text)))
+    fail_msg("\"%.*s\" is not \"%s\"", MTR_SPAN_ARG(span), text);
+}
+
+bool wire_contains(struct mtr_span span, const char *text)
+{
+  size_t n = strlen(text), i;
+
+  for (i = 0; i + n <= span.size; i++)
+    if (memcmp(span.data + i, text, n) == 0) return true;
+  return false;
 }
 
 static int64_t check_batch(const struct mtr_arrow_schema *schema, struct mtr_span bytes,

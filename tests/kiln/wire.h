@@ -30,6 +30,10 @@ bool wire_receive(struct wire *wire);
 void wire_http(struct wire *wire, const char *method, const char *path, const void *body,
                size_t size);
 
+/* Sends a CALL and does not wait for the answer. */
+void wire_send_call(struct wire *wire, const char *name, const struct mtr_struct_info *info,
+                    const void *body);
+
 /* One call: sends a CALL of body, receives and decodes. The answer must be a 200 with a reply; it
  * lives until the next call. */
 void *wire_call(struct wire *wire, const char *name, const struct mtr_struct_info *info,
@@ -48,15 +52,25 @@ struct wire_handle {
 };
 void wire_keep(struct wire_handle *out, const struct mtr_THandleIdentifier *id);
 
+enum { WIRE_ABSENT = -1000 }; /* a protocol that is not sent */
+
+/* Opens a session, field 1 and field 1282 of the request being these; gives what was agreed on. */
+int32_t wire_open_session_as(struct wire *wire, int32_t hive, int64_t spark,
+                             struct wire_handle *out);
 void wire_open_session(struct wire *wire, struct wire_handle *out);
 
 /* How a statement is asked for. */
 struct wire_ask {
   bool direct, async, lz4;
   int64_t max_rows, max_bytes;
+  bool no_arrow;
+  int64_t timeout; /* seconds; 0: not sent */
 };
 struct mtr_TExecuteStatementResp *wire_execute(struct wire *wire, struct wire_handle *session,
                                                const char *sql, const struct wire_ask *ask);
+
+void wire_assert_text(struct mtr_span span, const char *text);
+bool wire_contains(struct mtr_span span, const char *text);
 
 /* Decodes the batches and checks that they hold the numbers from `first` on; gives their count. */
 int64_t wire_check_rows(const struct mtr_TGetResultSetMetadataResp *metadata,
