@@ -10,6 +10,7 @@ import json
 import os
 import ssl
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,6 +114,62 @@ class StatementRow:
         return measures
 
 
+def importable(module):
+    done = subprocess.run([sys.executable, "-c", f"import {module}"], stderr=subprocess.DEVNULL)
+    return done.returncode == 0
+
+
+@dataclass(frozen=True)
+class PythonRow:
+    """A statement from Python, by Mortar and by the connector, beside the plain program."""
+
+    name: str
+    title: str
+    sql: str
+    threads: int = 1
+    server_options: tuple = ()
+    reaches: tuple = ()
+    shown: tuple = (
+        "plain cpu us",
+        "mortar cpu us",
+        "connector cpu us",
+        "cpu ratio",
+        "connector/mortar",
+        "mortar p50 us",
+        "connector p50 us",
+    )
+
+    def prepare(self, settings, stack):
+        for module in ("mortar.sql", "databricks.sql.client"):
+            if not importable(module):
+                raise Skipped(f"{module} is not installed beside {sys.executable}")
+        if self.threads == 1:
+            stack.enter_context(server.one_core())
+        address = stack.enter_context(server.canned(settings.build, *self.server_options))
+        core = server.find_program(settings.build, "mortar_bench")
+        request = settings.scratch / f"{self.name}.request"
+        request.write_bytes(recorder.record(core, address, self.sql))
+        load = ["--threads", self.threads, "--seconds", settings.seconds]
+        where = ["--host", address.host, "--port", address.port, "--request", request]
+        commands = {"plain": [server.find_program(settings.build, "plain"), *where, *load]}
+        script = Path(__file__).with_name("python_client.py")
+        for client in ("mortar", "connector"):
+            commands[client] = [sys.executable, script, client, "--sql", self.sql, *load]
+            commands[client].append(address.uri)
+        return lambda: self.measure({who: run_program(*c) for who, c in commands.items()})
+
+    def measure(self, reports):
+        measures = {
+            "cpu ratio": reports["mortar"]["cpu_us"] / reports["plain"]["cpu_us"],
+            "connector/mortar": reports["connector"]["cpu_us"] / reports["mortar"]["cpu_us"],
+        }
+        for who, report in reports.items():
+            for kind in ("cpu", "p50", "p99"):
+                measures[f"{who} {kind} us"] = report[f"{kind}_us"]
+            measures[f"{who} statements/s"] = report["per_second"]
+        return measures
+
+
 def system_bundle():
     """The file of the certificates that this system trusts."""
     usual = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"]
@@ -170,6 +227,12 @@ ROWS = (
         "rows-1000",
         "1,000 rows in 72 LZ4 batches, C core, 1 thread",
         "SELECT * FROM rows_1000",
+    ),
+    PythonRow(
+        "python-one-row",
+        "one-row statement from Python (cursor, execute, fetchall, close), 1 thread",
+        "SELECT 1",
+        reaches=(Reach("cpu ratio", at_most=3.0),),
     ),
     ConnectRow(
         "tls-connect",
