@@ -29,27 +29,46 @@ static int each_pair(PyObject *pairs, struct mortar_config *config,
   return 0;
 }
 
+static void free_session(struct mortar_session *session)
+{
+  PyThreadState *saved = PyEval_SaveThread();
+
+  mortar_session_free(session);
+  PyEval_RestoreThread(saved);
+}
+
+static enum mortar_status wait_for_session(ConnectionObject *conn,
+                                           const struct mortar_config *config,
+                                           struct mortar_error *err)
+{
+  struct mortar_session *session = NULL;
+  struct native_wait w;
+  enum mortar_status st;
+
+  native_wait_begin(&w, &conn->lock_releases);
+  st = mortar_session_open(config, &w.call, &session, err);
+  if (native_wait_end(&w) == 0)
+    conn->session = session;
+  else if (session)
+    free_session(session);
+  return st;
+}
+
 static int open_session(ConnectionObject *conn, PyObject *options, PyObject *settings)
 {
   struct mortar_config *config = NULL;
   struct mortar_error err;
-  struct native_wait w;
   enum mortar_status st = mortar_config_new(NULL, &config, &err);
 
-  if (st != MORTAR_OK) return native_raise(conn->state, &err) ? 0 : -1;
-  if (each_pair(options, config, mortar_config_set, &err, &st) < 0 ||
-      each_pair(settings, config, mortar_config_set_session_setting, &err, &st) < 0) {
-    mortar_config_free(config);
-    return -1;
-  }
-  if (st == MORTAR_OK) {
-    native_wait_begin(&w);
-    st = mortar_session_open(config, &w.call, &conn->session, &err);
-    native_wait_end(&w);
-  }
+  if (st == MORTAR_OK && each_pair(options, config, mortar_config_set, &err, &st) == 0 &&
+      each_pair(settings, config, mortar_config_set_session_setting, &err, &st) == 0 &&
+      st == MORTAR_OK)
+    st = wait_for_session(conn, config, &err);
   mortar_config_free(config);
   if (st != MORTAR_OK) (void)native_raise(conn->state, &err);
-  return st == MORTAR_OK ? 0 : -1;
+  if (PyErr_Occurred()) return -1;
+  conn->session_id = PyUnicode_FromString(mortar_session_id(conn->session));
+  return conn->session_id ? 0 : -1;
 }
 
 static PyObject *conn_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -75,11 +94,25 @@ static PyObject *conn_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 
 /* ---- Plans ---- */
 
-static PlanObject *remember(ConnectionObject *conn, uint64_t shape, PlanObject *plan)
+/* Keeps plan, which the dict holds, at hand for the next result. */
+static void remember(ConnectionObject *conn, uint64_t shape, PlanObject *plan)
 {
   conn->last_shape = shape;
-  conn->last_plan = plan; /* borrowed from the dict */
-  return (PlanObject *)Py_NewRef(plan);
+  conn->last_plan = plan;
+}
+
+/* Derives the plan and puts it into the dict. A new reference. */
+static PlanObject *add_plan(ConnectionObject *conn, PyObject *key,
+                            const struct mortar_result *result)
+{
+  PlanObject *plan = native_plan_new(conn->state, result);
+
+  if (plan && PyDict_GET_SIZE(conn->plans) >= PLANS_MAX) {
+    conn->last_plan = NULL;
+    PyDict_Clear(conn->plans);
+  }
+  if (plan && PyDict_SetItem(conn->plans, key, (PyObject *)plan) < 0) Py_CLEAR(plan);
+  return plan;
 }
 
 PlanObject *native_connection_plan(ConnectionObject *conn, const struct mortar_result *result)
@@ -92,42 +125,33 @@ PlanObject *native_connection_plan(ConnectionObject *conn, const struct mortar_r
   key = PyLong_FromUnsignedLongLong(shape);
   if (!key) return NULL;
   found = PyDict_GetItemWithError(conn->plans, key);
-  if (found || PyErr_Occurred()) {
-    Py_DECREF(key);
-    return found ? remember(conn, shape, (PlanObject *)found) : NULL;
-  }
-  plan = native_plan_new(conn->state, result);
-  if (plan && PyDict_GET_SIZE(conn->plans) >= PLANS_MAX) {
-    conn->last_plan = NULL;
-    PyDict_Clear(conn->plans);
-  }
-  if (plan && PyDict_SetItem(conn->plans, key, (PyObject *)plan) < 0) Py_CLEAR(plan);
+  if (found)
+    plan = (PlanObject *)Py_NewRef(found);
+  else
+    plan = PyErr_Occurred() ? NULL : add_plan(conn, key, result);
   Py_DECREF(key);
-  if (!plan) return NULL;
-  (void)remember(conn, shape, plan);
+  if (plan) remember(conn, shape, plan);
   return plan;
 }
 
 /* ---- Closing ---- */
 
-/* Tells the server; never raises, and never forgets. In a child of a fork nothing is sent. */
+/* Closes the cursors and the session, and tells the server; never raises. In a child of a fork
+ * nothing is sent. */
 static void shut(ConnectionObject *conn)
 {
-  struct mortar_session *session = conn->session;
+  struct mortar_session *session;
 
+  while (conn->cursors)
+    native_cursor_shut(conn->cursors);
+  session = conn->session;
   conn->session = NULL;
-  if (!session) return;
-  Py_BEGIN_ALLOW_THREADS mortar_session_free(session);
-  Py_END_ALLOW_THREADS
+  if (session) free_session(session);
 }
 
 static PyObject *conn_close(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
-  ConnectionObject *conn = CONN(op);
-
-  while (conn->cursors)
-    native_cursor_shut(conn->cursors);
-  shut(conn);
+  shut(CONN(op));
   Py_RETURN_NONE;
 }
 
@@ -156,14 +180,25 @@ static int conn_clear(PyObject *op)
   return 0;
 }
 
+/* Runs before anything of the object, or of a subclass, is taken apart. */
+static void conn_finalize(PyObject *op)
+{
+  PyObject *type, *value, *trace;
+
+  PyErr_Fetch(&type, &value, &trace);
+  shut(CONN(op));
+  PyErr_Restore(type, value, trace);
+}
+
 static void conn_dealloc(PyObject *op)
 {
   PyTypeObject *type = Py_TYPE(op);
 
+  if (PyObject_CallFinalizerFromDealloc(op) < 0) return;
   PyObject_GC_UnTrack(op);
   if (CONN(op)->weakrefs) PyObject_ClearWeakRefs(op);
-  shut(CONN(op));
   (void)conn_clear(op);
+  Py_CLEAR(CONN(op)->session_id);
   type->tp_free(op);
   Py_DECREF(type);
 }
@@ -193,7 +228,7 @@ static PyObject *conn_cursor(PyObject *op, PyObject *const *args, Py_ssize_t nar
 
 static PyObject *conn_session_id_hex(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
-  return PyUnicode_FromString(mortar_session_id(CONN(op)->session));
+  return Py_NewRef(CONN(op)->session_id);
 }
 
 static PyObject *conn_stats(PyObject *op, PyObject *Py_UNUSED(ignored))
@@ -205,11 +240,12 @@ static PyObject *conn_stats(PyObject *op, PyObject *Py_UNUSED(ignored))
                              "Cannot read statistics of a closed connection");
   mortar_session_get_stats(CONN(op)->session, &s);
   return Py_BuildValue(
-      "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "statements", (unsigned long long)s.statements,
+      "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "statements", (unsigned long long)s.statements,
       "exchanges", (unsigned long long)s.exchanges, "connects", (unsigned long long)s.connects,
       "stale_connections", (unsigned long long)s.stale_connections, "writes",
       (unsigned long long)s.writes, "waits", (unsigned long long)s.waits, "reads",
-      (unsigned long long)s.reads, "schemas_derived", (unsigned long long)s.schemas_derived);
+      (unsigned long long)s.reads, "schemas_derived", (unsigned long long)s.schemas_derived,
+      "lock_releases", (unsigned long long)CONN(op)->lock_releases);
 }
 
 static PyObject *conn_get_open(PyObject *op, void *closure)
@@ -249,6 +285,7 @@ static PyType_Slot conn_slots[] = {
     {Py_tp_members, conn_members},
     {Py_tp_traverse, conn_traverse},
     {Py_tp_clear, conn_clear},
+    {Py_tp_finalize, conn_finalize},
     {Py_tp_dealloc, conn_dealloc},
     {0, NULL},
 };
@@ -256,7 +293,8 @@ static PyType_Slot conn_slots[] = {
 static PyType_Spec conn_spec = {
     .name = "mortar._native.Connection",
     .basicsize = sizeof(ConnectionObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+    .flags =
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = conn_slots,
 };
 

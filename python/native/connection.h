@@ -9,6 +9,7 @@ struct cursor_object;
 typedef struct {
   PyObject_HEAD struct native_state *state;
   struct mortar_session *session; /* NULL once closed */
+  PyObject *session_id;           /* str; stays when the session goes */
   PyObject *cursor_class;
   PyObject *plans; /* shape id -> Plan; bounded */
   struct cursor_object
@@ -16,6 +17,7 @@ typedef struct {
   PyObject *weakrefs;
   uint64_t last_shape; /* of last_plan, which the dict holds */
   PlanObject *last_plan;
+  uint64_t lock_releases; /* how often a call let the interpreter's lock go */
 } ConnectionObject;
 
 PyTypeObject *native_connection_type_new(PyObject *module);

@@ -4,12 +4,12 @@
 #include <structmember.h>
 
 #include "python/native/errors.h"
-#include "python/native/table.h"
+#include "python/native/fetch.h"
 #include "python/native/wait.h"
 
 #define CUR(op) ((CursorObject *)(op))
 
-enum { DEFAULT_ARRAYSIZE = 100000 };
+enum { DEFAULT_ARRAYSIZE = 100000, DEFAULT_BUFFER_SIZE = 104857600 };
 
 /* ---- Life ---- */
 
@@ -34,11 +34,11 @@ static PyObject *cur_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
   static char *names[] = {"connection", "arraysize", "buffer_size_bytes", "row_limit", NULL};
   struct native_state *state = native_state_of_type(type);
-  PyObject *connection, *buffer_size = NULL, *row_limit = Py_None;
-  Py_ssize_t arraysize = DEFAULT_ARRAYSIZE;
+  PyObject *connection, *row_limit = Py_None;
+  Py_ssize_t arraysize = DEFAULT_ARRAYSIZE, buffer_size = DEFAULT_BUFFER_SIZE;
   CursorObject *cur;
 
-  if (!state || !PyArg_ParseTupleAndKeywords(args, kwargs, "O!|nOO", names, state->connection_type,
+  if (!state || !PyArg_ParseTupleAndKeywords(args, kwargs, "O!|nnO", names, state->connection_type,
                                              &connection, &arraysize, &buffer_size, &row_limit))
     return NULL;
   if (row_limit != Py_None)
@@ -47,6 +47,7 @@ static PyObject *cur_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   if (!cur) return NULL;
   cur->conn = (ConnectionObject *)Py_NewRef(connection);
   cur->arraysize = arraysize;
+  cur->buffer_size = buffer_size;
   cur->rowcount = -1;
   cur->open = 1;
   link_in(cur);
@@ -57,38 +58,54 @@ static PyObject *cur_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static void drop_result(CursorObject *cur)
 {
   struct mortar_result *result = cur->result;
+  PyThreadState *saved;
 
   cur->result = NULL;
-  if (cur->batch.release) cur->batch.release(&cur->batch);
-  cur->batch.release = NULL;
-  cur->batch.length = 0;
-  cur->row = 0;
+  native_queue_reset(&cur->queue);
   Py_CLEAR(cur->plan);
   if (mortar_result_is_local(result)) {
     mortar_result_free(result);
     return;
   }
-  Py_BEGIN_ALLOW_THREADS mortar_result_free(result);
-  Py_END_ALLOW_THREADS
+  cur->conn->lock_releases++;
+  saved = PyEval_SaveThread();
+  mortar_result_free(result);
+  PyEval_RestoreThread(saved);
+}
+
+/* What a closed cursor shows. */
+static void forget(CursorObject *cur)
+{
+  drop_result(cur);
+  Py_CLEAR(cur->query_id);
+  cur->rowcount = -1;
+  cur->rownumber = 0;
+}
+
+static enum mortar_status cancel(CursorObject *cur, struct mortar_error *err)
+{
+  struct mortar_statement *stmt = cur->stmt; /* lives as long as the cursor */
+  PyThreadState *saved;
+  enum mortar_status st;
+
+  if (!stmt) return MORTAR_OK;
+  saved = PyEval_SaveThread();
+  st = mortar_statement_cancel(stmt, err);
+  PyEval_RestoreThread(saved);
+  return st;
 }
 
 void native_cursor_shut(CursorObject *cur)
 {
   if (!cur->open) return;
+  Py_INCREF(cur); /* others may drop theirs while the lock is let go */
   cur->open = 0;
   link_out(cur);
-  Py_CLEAR(cur->query_id);
-  cur->rowcount = -1;
-  if (cur->busy) {
-    /* Another thread is in a call: end it; that thread drops what the call brings. */
-    struct mortar_statement *stmt = cur->stmt;
-    Py_INCREF(cur);
-    Py_BEGIN_ALLOW_THREADS(void) !mortar_statement_cancel(stmt, NULL);
-    Py_END_ALLOW_THREADS Py_DECREF(cur);
-    return;
-  }
-  drop_result(cur);
-  cur->rownumber = 0;
+  if (cur->busy)
+    (void)cancel(cur, NULL); /* the call that another thread is in forgets the rest */
+  else
+    forget(cur);
+  Py_DECREF(cur);
 }
 
 static int cur_traverse(PyObject *op, visitproc visit, void *arg)
@@ -99,11 +116,21 @@ static int cur_traverse(PyObject *op, visitproc visit, void *arg)
   return 0;
 }
 
+/* The connection stays: methods rely on it. Cycles with it are broken at the connection's dict. */
 static int cur_clear(PyObject *op)
 {
-  native_cursor_shut(CUR(op));
   Py_CLEAR(CUR(op)->plan);
   return 0;
+}
+
+/* Runs before anything of the object, or of a subclass, is taken apart. */
+static void cur_finalize(PyObject *op)
+{
+  PyObject *type, *value, *trace;
+
+  PyErr_Fetch(&type, &value, &trace);
+  native_cursor_shut(CUR(op));
+  PyErr_Restore(type, value, trace);
 }
 
 static void cur_dealloc(PyObject *op)
@@ -111,11 +138,12 @@ static void cur_dealloc(PyObject *op)
   CursorObject *cur = CUR(op);
   PyTypeObject *type = Py_TYPE(op);
 
+  if (PyObject_CallFinalizerFromDealloc(op) < 0) return;
   PyObject_GC_UnTrack(op);
   if (cur->weakrefs) PyObject_ClearWeakRefs(op);
-  if (cur->conn) native_cursor_shut(cur);
-  drop_result(cur);
+  native_queue_fini(&cur->queue);
   mortar_statement_free(cur->stmt);
+  Py_CLEAR(cur->plan);
   Py_CLEAR(cur->query_id);
   Py_CLEAR(cur->conn);
   type->tp_free(op);
@@ -124,17 +152,19 @@ static void cur_dealloc(PyObject *op)
 
 /* ---- Who may call what ---- */
 
-/* True when the cursor is open and no other call is on its way. Raises otherwise. */
-static int claim(CursorObject *cur)
+static int is_open(CursorObject *cur)
 {
-  struct native_state *state = cur->conn->state;
+  if (cur->open && cur->conn->session) return 1;
+  (void)native_raise_text(cur->conn->state, "InterfaceError",
+                          "Attempting operation on closed cursor");
+  return 0;
+}
 
-  if (!cur->open || !cur->conn->session) {
-    (void)native_raise_text(state, "InterfaceError", "Attempting operation on closed cursor");
-    return 0;
-  }
+int native_cursor_claim(CursorObject *cur)
+{
+  if (!is_open(cur)) return 0;
   if (cur->busy) {
-    (void)native_raise_text(state, "ProgrammingError",
+    (void)native_raise_text(cur->conn->state, "ProgrammingError",
                             "another thread is using this cursor: make a cursor for each thread");
     return 0;
   }
@@ -142,16 +172,15 @@ static int claim(CursorObject *cur)
   return 1;
 }
 
-/* Ends a claim. A cursor that was closed meanwhile lets its rows go. */
-static void yield_claim(CursorObject *cur)
+void native_cursor_yield(CursorObject *cur)
 {
   cur->busy = 0;
-  if (!cur->open) drop_result(cur);
+  if (!cur->open) forget(cur);
 }
 
-static int claim_result(CursorObject *cur)
+int native_cursor_claim_result(CursorObject *cur)
 {
-  if (!claim(cur)) return 0;
+  if (!native_cursor_claim(cur)) return 0;
   if (cur->result) return 1;
   cur->busy = 0;
   (void)native_raise_text(cur->conn->state, "ProgrammingError", "There is no active result set");
@@ -160,17 +189,27 @@ static int claim_result(CursorObject *cur)
 
 /* ---- Execute ---- */
 
+static const char *text_of(CursorObject *cur, PyObject *operation, Py_ssize_t *size)
+{
+  const char *problem = "the SQL text must be a str";
+  const char *text = PyUnicode_Check(operation) ? PyUnicode_AsUTF8AndSize(operation, size) : NULL;
+
+  if (text) return text;
+  if (PyErr_Occurred()) {
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return NULL;
+    PyErr_Clear();
+    problem = "the SQL text holds half a surrogate pair, which UTF-8 can't express";
+  }
+  (void)native_raise_text(cur->conn->state, "ProgrammingError", problem);
+  return NULL;
+}
+
 static int set_sql(CursorObject *cur, PyObject *operation)
 {
   struct mortar_error err;
   Py_ssize_t size;
-  const char *sql;
+  const char *sql = text_of(cur, operation, &size);
 
-  if (!PyUnicode_Check(operation)) {
-    (void)native_raise_text(cur->conn->state, "ProgrammingError", "the SQL text must be a str");
-    return -1;
-  }
-  sql = PyUnicode_AsUTF8AndSize(operation, &size);
   if (!sql) return -1;
   if ((!cur->stmt && mortar_statement_new(cur->conn->session, &cur->stmt, &err) != MORTAR_OK) ||
       mortar_statement_set_sql(cur->stmt, sql, (size_t)size, &err) != MORTAR_OK) {
@@ -182,20 +221,20 @@ static int set_sql(CursorObject *cur, PyObject *operation)
 
 static int run(CursorObject *cur)
 {
-  struct mortar_result *result = NULL;
   struct mortar_error err;
+  struct mortar_result *result = NULL;
   struct native_wait w;
   enum mortar_status st;
 
-  native_wait_begin(&w);
+  native_wait_begin(&w, &cur->conn->lock_releases);
   st = mortar_statement_execute(cur->stmt, &w.call, &result, &err);
-  native_wait_end(&w);
+  (void)native_wait_end(&w);
+  cur->result = result;
   if (st != MORTAR_OK) {
     if (err.query_id[0]) cur->query_id = PyUnicode_FromString(err.query_id);
     (void)native_raise(cur->conn->state, &err);
-    return -1;
   }
-  cur->result = result;
+  if (PyErr_Occurred()) return -1;
   cur->rowcount = mortar_result_rows_affected(result);
   cur->plan = native_connection_plan(cur->conn, result);
   return cur->plan ? 0 : -1;
@@ -205,58 +244,101 @@ static PyObject *execute(CursorObject *cur, PyObject *operation)
 {
   int failed;
 
-  if (!claim(cur)) return NULL;
-  drop_result(cur);
-  Py_CLEAR(cur->query_id);
-  cur->rowcount = -1;
-  cur->rownumber = 0;
-  failed = set_sql(cur, operation) < 0 || run(cur) < 0;
-  if (failed && cur->result) drop_result(cur);
-  yield_claim(cur);
+  if (!native_cursor_claim(cur)) return NULL;
+  forget(cur);
+  /* The old result may have let the lock go, and others may have closed the cursor. */
+  failed = !is_open(cur) || set_sql(cur, operation) < 0 || run(cur) < 0;
+  if (failed && cur->result) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    drop_result(cur);
+    PyErr_Restore(type, value, trace);
+  }
+  native_cursor_yield(cur);
   return failed ? NULL : Py_NewRef(cur);
 }
 
-/* Parameters are not bound yet: none, or an empty collection. */
-static int no_parameters(CursorObject *cur, PyObject *parameters)
+/* ---- The arguments of execute ---- */
+
+enum { OPERATION, PARAMETERS, ENFORCE, INPUT_STREAM, QUERY_TAGS, ARGUMENTS };
+
+static const char *const argument_names[ARGUMENTS] = {
+    "operation", "parameters", "enforce_embedded_schema_correctness", "input_stream", "query_tags"};
+
+static int place_of_argument(PyObject *name)
 {
-  if (parameters == Py_None || PyObject_Size(parameters) == 0) return 1;
-  if (!PyErr_Occurred())
-    (void)native_raise_text(cur->conn->state, "NotSupportedError",
-                            "parameters are not supported yet: write the values into the text");
-  return 0;
+  int i;
+
+  for (i = 0; i < ARGUMENTS; i++)
+    if (PyUnicode_CompareWithASCIIString(name, argument_names[i]) == 0) return i;
+  return -1;
+}
+
+/* Borrowed references; NULL: not given. */
+static int parse_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                           PyObject **out)
+{
+  Py_ssize_t i, names = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+
+  if (nargs > ARGUMENTS) {
+    PyErr_Format(PyExc_TypeError, "execute() takes at most %d arguments (%zd given)", ARGUMENTS,
+                 nargs);
+    return -1;
+  }
+  for (i = 0; i < nargs; i++)
+    out[i] = args[i];
+  for (i = 0; i < names; i++) {
+    PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+    int place = place_of_argument(name);
+    if (place < 0 || out[place]) {
+      PyErr_Format(PyExc_TypeError, "execute() got an unexpected argument %R", name);
+      return -1;
+    }
+    out[place] = args[nargs + i];
+  }
+  if (out[OPERATION]) return 0;
+  PyErr_SetString(PyExc_TypeError, "execute() takes an operation");
+  return -1;
+}
+
+/* Absent, None, False or empty. -1 with an exception. */
+static int is_nothing(PyObject *argument)
+{
+  return argument && argument != Py_None ? PyObject_Not(argument) : 1;
+}
+
+/* What is not there yet is refused rather than ignored. */
+static int refuse_arguments(CursorObject *cur, PyObject *const *given)
+{
+  static const char *const reasons[ARGUMENTS] = {
+      [PARAMETERS] = "parameters are not supported yet: write the values into the text",
+      [ENFORCE] = "enforce_embedded_schema_correctness is not supported",
+      [INPUT_STREAM] = "volume statements are not supported yet",
+      [QUERY_TAGS] = "query tags are not supported yet"};
+  int i, nothing = 1;
+
+  for (i = PARAMETERS; nothing > 0 && i < ARGUMENTS; i++) {
+    nothing = is_nothing(given[i]);
+    if (nothing == 0) (void)native_raise_text(cur->conn->state, "NotSupportedError", reasons[i]);
+  }
+  return nothing > 0 ? 0 : -1;
 }
 
 static PyObject *cur_execute(PyObject *op, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
-  PyObject *operation = nargs > 0 ? args[0] : NULL, *parameters = nargs > 1 ? args[1] : Py_None;
-  Py_ssize_t i, names = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  PyObject *given[ARGUMENTS] = {NULL};
 
-  for (i = 0; i < names; i++) {
-    PyObject *name = PyTuple_GET_ITEM(kwnames, i);
-    if (PyUnicode_CompareWithASCIIString(name, "operation") == 0 && !operation)
-      operation = args[nargs + i];
-    else if (PyUnicode_CompareWithASCIIString(name, "parameters") == 0 && nargs < 2)
-      parameters = args[nargs + i];
-    else
-      return PyErr_Format(PyExc_TypeError, "execute() got an unexpected argument %R", name);
-  }
-  if (!operation || nargs > 2) {
-    PyErr_SetString(PyExc_TypeError, "execute() takes operation and parameters=None");
-    return NULL;
-  }
-  return no_parameters(CUR(op), parameters) ? execute(CUR(op), operation) : NULL;
+  if (parse_arguments(args, nargs, kwnames, given) < 0) return NULL;
+  if (refuse_arguments(CUR(op), given) < 0) return NULL;
+  return execute(CUR(op), given[OPERATION]);
 }
 
 static PyObject *cur_cancel(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
-  CursorObject *cur = CUR(op);
   struct mortar_error err;
-  enum mortar_status st;
 
-  if (!cur->stmt) Py_RETURN_NONE;
-  Py_BEGIN_ALLOW_THREADS st = mortar_statement_cancel(cur->stmt, &err);
-  Py_END_ALLOW_THREADS if (st != MORTAR_OK) return native_raise(cur->conn->state, &err);
+  if (cancel(CUR(op), &err) != MORTAR_OK) return native_raise(CUR(op)->conn->state, &err);
   Py_RETURN_NONE;
 }
 
@@ -264,170 +346,6 @@ static PyObject *cur_close(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
   native_cursor_shut(CUR(op));
   Py_RETURN_NONE;
-}
-
-/* ---- Fetching ---- */
-
-/* Brings the next batch into cur->batch. 1: rows are there, 0: the end, -1: an exception. */
-static int load_batch(CursorObject *cur)
-{
-  struct mortar_error err;
-  struct native_wait w;
-  enum mortar_status st;
-
-  if (cur->row < cur->batch.length) return 1;
-  if (cur->batch.release) cur->batch.release(&cur->batch);
-  cur->batch.release = NULL;
-  cur->batch.length = cur->row = 0;
-  if (mortar_result_is_local(cur->result)) {
-    st = mortar_result_next(cur->result, NULL, &cur->batch, &err);
-  } else {
-    native_wait_begin(&w);
-    st = mortar_result_next(cur->result, &w.call, &cur->batch, &err);
-    native_wait_end(&w);
-  }
-  if (st != MORTAR_OK) {
-    (void)native_raise(cur->conn->state, &err);
-    return -1;
-  }
-  return cur->batch.release != NULL;
-}
-
-static PyObject *next_row(CursorObject *cur)
-{
-  PyObject *row;
-
-  if (load_batch(cur) <= 0) return NULL;
-  row = native_plan_row(cur->plan, &cur->batch, cur->row);
-  if (row) {
-    cur->row++;
-    cur->rownumber++;
-  }
-  return row;
-}
-
-/* Up to limit rows; a row that can't be converted is not used up. */
-static PyObject *take_rows(CursorObject *cur, Py_ssize_t limit)
-{
-  PyObject *list = PyList_New(0);
-
-  while (list && PyList_GET_SIZE(list) < limit) {
-    PyObject *row = next_row(cur);
-    if (!row) {
-      if (PyErr_Occurred()) Py_CLEAR(list);
-      break;
-    }
-    if (PyList_Append(list, row) < 0) Py_CLEAR(list);
-    Py_DECREF(row);
-  }
-  return list;
-}
-
-static PyObject *fetch_rows(CursorObject *cur, Py_ssize_t limit)
-{
-  PyObject *list;
-
-  if (!claim_result(cur)) return NULL;
-  list = take_rows(cur, limit);
-  yield_claim(cur);
-  return list;
-}
-
-static PyObject *cur_fetchone(PyObject *op, PyObject *Py_UNUSED(ignored))
-{
-  CursorObject *cur = CUR(op);
-  PyObject *row;
-
-  if (!claim_result(cur)) return NULL;
-  row = next_row(cur);
-  yield_claim(cur);
-  if (!row && !PyErr_Occurred()) Py_RETURN_NONE;
-  return row;
-}
-
-static PyObject *cur_fetchall(PyObject *op, PyObject *Py_UNUSED(ignored))
-{
-  return fetch_rows(CUR(op), PY_SSIZE_T_MAX);
-}
-
-/* -1 with an exception. */
-static Py_ssize_t parse_size(CursorObject *cur, PyObject *args, PyObject *kwargs)
-{
-  static char *names[] = {"size", NULL};
-  PyObject *given = Py_None;
-  Py_ssize_t size = cur->arraysize;
-
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &given)) return -1;
-  if (given != Py_None) {
-    size = PyNumber_AsSsize_t(given, PyExc_OverflowError);
-    if (size == -1 && PyErr_Occurred()) return -1;
-  }
-  if (size >= 0) return size;
-  PyErr_Format(PyExc_ValueError, "size must not be negative: %zd", size);
-  return -1;
-}
-
-static PyObject *cur_fetchmany(PyObject *op, PyObject *args, PyObject *kwargs)
-{
-  Py_ssize_t size = parse_size(CUR(op), args, kwargs);
-  return size < 0 ? NULL : fetch_rows(CUR(op), size);
-}
-
-/* All batches up to limit rows, as a Table that owns them. */
-static PyObject *take_table(CursorObject *cur, int64_t limit)
-{
-  PyObject *table = native_table_new(cur->conn->state, cur->result);
-  int64_t taken = 0;
-
-  while (table && taken < limit) {
-    int more = load_batch(cur);
-    int64_t n = cur->batch.length - cur->row;
-    if (more < 0) Py_CLEAR(table);
-    if (more <= 0) break;
-    if (n > limit - taken) n = limit - taken;
-    if (native_table_add(table, &cur->batch, cur->row, n) < 0) {
-      Py_CLEAR(table);
-      break;
-    }
-    taken += n;
-    cur->row += n;
-    cur->rownumber += n;
-  }
-  return table;
-}
-
-static PyObject *fetch_table(CursorObject *cur, int64_t limit)
-{
-  PyObject *table;
-
-  if (!claim_result(cur)) return NULL;
-  table = take_table(cur, limit);
-  yield_claim(cur);
-  return table;
-}
-
-static PyObject *cur_take_arrow(PyObject *op, PyObject *arg)
-{
-  Py_ssize_t size;
-
-  if (arg == Py_None) return fetch_table(CUR(op), INT64_MAX);
-  size = PyNumber_AsSsize_t(arg, PyExc_OverflowError);
-  if (size == -1 && PyErr_Occurred()) return NULL;
-  if (size < 0) return PyErr_Format(PyExc_ValueError, "size must not be negative: %zd", size);
-  return fetch_table(CUR(op), size);
-}
-
-static PyObject *cur_iternext(PyObject *op)
-{
-  CursorObject *cur = CUR(op);
-  PyObject *row;
-
-  if (!cur->result)
-    return native_raise_text(cur->conn->state, "ProgrammingError", "There is no active result set");
-  if (!claim_result(cur)) return NULL;
-  row = next_row(cur);
-  yield_claim(cur);
-  return row;
 }
 
 /* ---- The rest ---- */
@@ -478,15 +396,16 @@ static PyObject *cur_get_lastrowid(PyObject *op, void *closure)
 
 static PyMethodDef cur_methods[] = {
     {"execute", (PyCFunction)(void (*)(void))cur_execute, METH_FASTCALL | METH_KEYWORDS,
-     "execute(operation, parameters=None)\n--\n\nRun a statement and wait for it. Returns self."},
+     "execute(operation, parameters=None, enforce_embedded_schema_correctness=False, "
+     "input_stream=None, query_tags=None)\n--\n\nRun a statement and wait for it. Returns self."},
     {"cancel", cur_cancel, METH_NOARGS,
      "cancel()\n--\n\nAsk the server to stop the running statement. From any thread."},
     {"close", cur_close, METH_NOARGS, "close()\n--\n\nLet the result go. Closing twice is fine."},
-    {"fetchone", cur_fetchone, METH_NOARGS, "fetchone()\n--\n\nThe next row, or None."},
-    {"fetchmany", (PyCFunction)(void (*)(void))cur_fetchmany, METH_VARARGS | METH_KEYWORDS,
+    {"fetchone", native_fetchone, METH_NOARGS, "fetchone()\n--\n\nThe next row, or None."},
+    {"fetchmany", (PyCFunction)(void (*)(void))native_fetchmany, METH_VARARGS | METH_KEYWORDS,
      "fetchmany(size=None)\n--\n\nUp to size rows; arraysize when it is left out."},
-    {"fetchall", cur_fetchall, METH_NOARGS, "fetchall()\n--\n\nAll rows that are left."},
-    {"_take_arrow", cur_take_arrow, METH_O, NULL},
+    {"fetchall", native_fetchall, METH_NOARGS, "fetchall()\n--\n\nAll rows that are left."},
+    {"_take_arrow", native_take_arrow, METH_O, NULL},
     {"setinputsizes", cur_ignore, METH_VARARGS, "setinputsizes(sizes)\n--\n\nDoes nothing."},
     {"setoutputsize", cur_ignore, METH_VARARGS,
      "setoutputsize(size, column=None)\n--\n\nDoes nothing."},
@@ -508,7 +427,9 @@ static PyMemberDef cur_members[] = {
     {"connection", T_OBJECT_EX, offsetof(CursorObject, conn), READONLY, "The connection."},
     {"arraysize", T_PYSSIZET, offsetof(CursorObject, arraysize), 0,
      "How many rows fetchmany() takes when it is not told."},
-    {"rowcount", T_LONGLONG, offsetof(CursorObject, rowcount), READONLY,
+    {"buffer_size_bytes", T_PYSSIZET, offsetof(CursorObject, buffer_size), 0,
+     "Kept for older programs; the size of pages is an option of the connection."},
+    {"rowcount", T_LONGLONG, offsetof(CursorObject, rowcount), 0,
      "Rows changed by the last statement; -1 when it changed none or is not known."},
     {"rownumber", T_LONGLONG, offsetof(CursorObject, rownumber), READONLY,
      "Rows of the active result that were fetched."},
@@ -523,9 +444,10 @@ static PyType_Slot cur_slots[] = {
     {Py_tp_getset, cur_getset},
     {Py_tp_members, cur_members},
     {Py_tp_iter, PyObject_SelfIter},
-    {Py_tp_iternext, cur_iternext},
+    {Py_tp_iternext, native_fetch_next},
     {Py_tp_traverse, cur_traverse},
     {Py_tp_clear, cur_clear},
+    {Py_tp_finalize, cur_finalize},
     {Py_tp_dealloc, cur_dealloc},
     {0, NULL},
 };
@@ -533,7 +455,8 @@ static PyType_Slot cur_slots[] = {
 static PyType_Spec cur_spec = {
     .name = "mortar._native.Cursor",
     .basicsize = sizeof(CursorObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+    .flags =
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = cur_slots,
 };
 

@@ -1,10 +1,12 @@
 /* Cursor: runs statements one after the other and hands out the rows of the last one.
  *
  * One thread at a time: a second one that comes while a call waits gets a ProgrammingError; cancel
- * may come from any thread. */
+ * and close may come from any thread. The object's own fields are read and written with the
+ * interpreter's lock held; a call that lets it go claims the cursor first. */
 #ifndef MORTAR_NATIVE_CURSOR_H
 #define MORTAR_NATIVE_CURSOR_H
 
+#include "python/native/batch_queue.h"
 #include "python/native/connection.h"
 
 typedef struct cursor_object {
@@ -13,11 +15,10 @@ typedef struct cursor_object {
   struct mortar_statement *stmt;        /* made when first needed */
   struct mortar_result *result;         /* NULL: no active result */
   PlanObject *plan;                     /* of result */
-  struct ArrowArray batch; /* rows [row, length) are not handed out; release NULL: none */
-  int64_t row;
+  struct batch_queue queue;             /* of result */
   PyObject *query_id; /* str, of a statement that failed; else the result knows it */
   long long rowcount, rownumber;
-  Py_ssize_t arraysize;
+  Py_ssize_t arraysize, buffer_size;
   int open, busy;
   PyObject *weakrefs;
 } CursorObject;
@@ -26,5 +27,11 @@ PyTypeObject *native_cursor_type_new(PyObject *module);
 
 /* Ends what the cursor holds; never raises. Waits for the server only when it must be told. */
 void native_cursor_shut(CursorObject *cur);
+
+/* Makes the cursor this call's until native_cursor_yield. False with an exception: it is closed, or
+ * another call is on its way; claim_result: or there is nothing to fetch. */
+int native_cursor_claim(CursorObject *cur);
+int native_cursor_claim_result(CursorObject *cur);
+void native_cursor_yield(CursorObject *cur);
 
 #endif

@@ -46,15 +46,22 @@ static PyObject *text_or_none(const char *text)
   return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }
 
+/* The keys that programs know: of a statement's failure, and of a request's. */
+static int fill_context(PyObject *context, const struct mortar_error *err)
+{
+  if (err->query_id[0] && put(context, "operation-id", text_or_none(err->query_id)) < 0) return -1;
+  if (err->status == MORTAR_SERVER)
+    return err->query_id[0] ? put(context, "diagnostic-info", Py_NewRef(Py_None)) : 0;
+  if (err->session_id[0] && put(context, "session-id", text_or_none(err->session_id)) < 0)
+    return -1;
+  return err->http_status ? put(context, "http-code", PyLong_FromLong(err->http_status)) : 0;
+}
+
 static PyObject *make_context(const struct mortar_error *err)
 {
   PyObject *context = PyDict_New();
 
-  if (!context) return NULL;
-  if ((err->query_id[0] && put(context, "operation-id", text_or_none(err->query_id)) < 0) ||
-      (err->session_id[0] && put(context, "session-id", text_or_none(err->session_id)) < 0) ||
-      (err->http_status && put(context, "http-code", PyLong_FromLong(err->http_status)) < 0))
-    Py_CLEAR(context);
+  if (context && fill_context(context, err) < 0) Py_CLEAR(context);
   return context;
 }
 
@@ -81,13 +88,19 @@ static int set_details(PyObject *exception, const struct mortar_error *err)
              : 0;
 }
 
+/* A new reference. While the interpreter takes itself apart the module may be gone already. */
+static PyObject *class_of(struct native_state *state, const char *name)
+{
+  return state->exc ? PyObject_GetAttrString(state->exc, name) : Py_NewRef(PyExc_RuntimeError);
+}
+
 PyObject *native_raise(struct native_state *state, const struct mortar_error *err)
 {
   PyObject *class = NULL, *message = NULL, *context = NULL, *exception = NULL;
 
   if (PyErr_Occurred()) return NULL;
   if (err->status == MORTAR_NOMEM) return PyErr_NoMemory();
-  class = PyObject_GetAttrString(state->exc, class_name(err));
+  class = class_of(state, class_name(err));
   message = class ? PyUnicode_DecodeUTF8(err->message, (Py_ssize_t)strlen(err->message), "replace")
                   : NULL;
   context = message ? make_context(err) : NULL;
@@ -102,7 +115,7 @@ PyObject *native_raise(struct native_state *state, const struct mortar_error *er
 
 PyObject *native_raise_text(struct native_state *state, const char *name, const char *text)
 {
-  PyObject *class = PyObject_GetAttrString(state->exc, name);
+  PyObject *class = class_of(state, name);
 
   if (class) PyErr_SetString(class, text);
   Py_XDECREF(class);

@@ -2,6 +2,7 @@
  * state, so that several interpreters can each have their own. */
 #include "python/native/connection.h"
 #include "python/native/cursor.h"
+#include "python/native/field.h"
 #include "python/native/row.h"
 #include "python/native/state.h"
 #include "python/native/table.h"
@@ -45,18 +46,30 @@ static int add_type(PyObject *module, PyTypeObject *type)
   return type ? PyModule_AddType(module, type) : -1;
 }
 
-static int exec_module(PyObject *module)
+static int borrow_others(struct native_state *state)
 {
-  struct native_state *state = native_state_of_module(module);
-  PyObject *timezone;
+  PyObject *zone_class = borrow("datetime", "timezone");
 
   state->exc = borrow("mortar.sql.exc", NULL);
   state->decimal = borrow("decimal", "Decimal");
   state->zone_info = borrow("zoneinfo", "ZoneInfo");
-  timezone = borrow("datetime", "timezone");
-  state->utc = timezone ? PyObject_GetAttrString(timezone, "utc") : NULL;
-  Py_XDECREF(timezone);
-  if (!state->exc || !state->decimal || !state->zone_info || !state->utc) return -1;
+  state->utc = zone_class ? PyObject_GetAttrString(zone_class, "utc") : NULL;
+  Py_XDECREF(zone_class);
+  state->fromutc = PyUnicode_InternFromString("fromutc");
+  state->datetime_owner = borrow("datetime", "datetime_CAPI");
+  if (!state->exc || !state->decimal || !state->zone_info || !state->utc || !state->fromutc ||
+      !state->datetime_owner)
+    return -1;
+  state->datetime = PyCapsule_GetPointer(state->datetime_owner, "datetime.datetime_CAPI");
+  return state->datetime ? 0 : -1;
+}
+
+static int exec_module(PyObject *module)
+{
+  struct native_state *state = native_state_of_module(module);
+
+  if (borrow_others(state) < 0) return -1;
+  state->field_type = native_field_type_new(module);
   state->row_type = native_row_type_new(module);
   state->plan_type = native_plan_type_new(module);
   state->table_type = native_table_type_new(module);
@@ -64,7 +77,7 @@ static int exec_module(PyObject *module)
   state->connection_type = native_connection_type_new(module);
   if (add_type(module, state->row_type) < 0 || add_type(module, state->table_type) < 0 ||
       add_type(module, state->cursor_type) < 0 || add_type(module, state->connection_type) < 0 ||
-      !state->plan_type)
+      !state->plan_type || !state->field_type)
     return -1;
   return PyModule_AddStringConstant(module, "version", mortar_version());
 }
@@ -76,12 +89,14 @@ static int traverse_module(PyObject *module, visitproc visit, void *arg)
   Py_VISIT(state->connection_type);
   Py_VISIT(state->cursor_type);
   Py_VISIT(state->row_type);
+  Py_VISIT(state->field_type);
   Py_VISIT(state->plan_type);
   Py_VISIT(state->table_type);
   Py_VISIT(state->exc);
   Py_VISIT(state->decimal);
   Py_VISIT(state->zone_info);
   Py_VISIT(state->utc);
+  Py_VISIT(state->datetime_owner);
   return 0;
 }
 
@@ -92,12 +107,16 @@ static int clear_module(PyObject *module)
   Py_CLEAR(state->connection_type);
   Py_CLEAR(state->cursor_type);
   Py_CLEAR(state->row_type);
+  Py_CLEAR(state->field_type);
   Py_CLEAR(state->plan_type);
   Py_CLEAR(state->table_type);
   Py_CLEAR(state->exc);
   Py_CLEAR(state->decimal);
   Py_CLEAR(state->zone_info);
   Py_CLEAR(state->utc);
+  Py_CLEAR(state->fromutc);
+  Py_CLEAR(state->datetime_owner);
+  state->datetime = NULL;
   return 0;
 }
 
@@ -116,7 +135,17 @@ static PyObject *set_row_class(PyObject *module, PyObject *type)
   Py_RETURN_NONE;
 }
 
+/* A class for rows made by hand. */
+static PyObject *row_class(PyObject *module, PyObject *names)
+{
+  if (PyList_Check(names))
+    return (PyObject *)native_row_subtype(native_state_of_module(module), names);
+  PyErr_SetString(PyExc_TypeError, "the names of a row must be a list");
+  return NULL;
+}
+
 static PyMethodDef module_methods[] = {
+    {"_row_class", row_class, METH_O, NULL},
     {"_set_row_class", set_row_class, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -61,7 +61,7 @@ static int derive_description(PlanObject *plan, const struct mortar_result *resu
     PyList_SET_ITEM(names, i, Py_NewRef(PyTuple_GET_ITEM(entry, 0)));
   }
   if (names && plan->description && i == plan->column_count)
-    plan->row_type = native_row_subtype(plan->state->row_type, names);
+    plan->row_type = native_row_subtype(plan->state, names);
   Py_XDECREF(names);
   return plan->row_type ? 0 : -1;
 }
@@ -75,8 +75,10 @@ static int derive_columns(PlanObject *plan, const struct ArrowSchema *schema)
     PyErr_NoMemory();
     return -1;
   }
-  for (i = 0; i < plan->column_count; i++)
+  for (i = 0; i < plan->column_count; i++) {
     if (native_column_init(&plan->columns[i], plan->state, schema->children[i]) < 0) return -1;
+    if (plan->columns[i].child_count > 0) plan->holds_containers = 1;
+  }
   return 0;
 }
 
@@ -91,6 +93,7 @@ PlanObject *native_plan_new(struct native_state *state, const struct mortar_resu
   plan->description = NULL;
   plan->row_type = NULL;
   plan->columns = NULL;
+  plan->holds_containers = 0;
   plan->column_count = mortar_result_column_count(result);
   PyObject_GC_Track(plan);
   if (mortar_result_schema(result, &schema, &err) != MORTAR_OK) {
@@ -103,19 +106,57 @@ PlanObject *native_plan_new(struct native_state *state, const struct mortar_resu
   return plan;
 }
 
-PyObject *native_plan_row(const PlanObject *plan, const struct ArrowArray *batch, int64_t i)
+static void drop_rows(PyObject **rows, Py_ssize_t count)
 {
-  PyObject *row = native_row_alloc(plan->row_type, (Py_ssize_t)plan->column_count);
-  int64_t c;
+  while (count > 0)
+    Py_DECREF(rows[--count]);
+}
 
-  for (c = 0; row && c < plan->column_count; c++) {
-    PyObject *value = native_convert(&plan->columns[c], batch->children[c], i);
-    if (value)
-      PyTuple_SET_ITEM(row, c, value);
-    else
-      Py_CLEAR(row);
+/* Rows are hidden from the garbage collector while they have empty places. */
+static int make_rows(const PlanObject *plan, Py_ssize_t count, PyObject **rows)
+{
+  Py_ssize_t i;
+
+  for (i = 0; i < count; i++) {
+    rows[i] = native_row_alloc(plan->row_type, (Py_ssize_t)plan->column_count);
+    if (!rows[i]) {
+      drop_rows(rows, i);
+      return -1;
+    }
+    PyObject_GC_UnTrack(rows[i]);
   }
-  return row;
+  return 0;
+}
+
+static int fill_column(const struct column *col, Py_ssize_t place, const struct ArrowArray *array,
+                       int64_t first, Py_ssize_t count, PyObject **rows)
+{
+  Py_ssize_t i;
+
+  for (i = 0; i < count; i++) {
+    PyObject *value = native_convert(col, array, first + i);
+    if (!value) return -1;
+    PyTuple_SET_ITEM(rows[i], place, value);
+  }
+  return 0;
+}
+
+int native_plan_rows(const PlanObject *plan, const struct ArrowArray *batch, int64_t first,
+                     Py_ssize_t count, PyObject **rows)
+{
+  Py_ssize_t i;
+
+  if (make_rows(plan, count, rows) < 0) return -1;
+  first += batch->offset;
+  for (i = 0; i < plan->column_count; i++)
+    if (fill_column(&plan->columns[i], i, batch->children[i], first, count, rows) < 0) {
+      drop_rows(rows, count);
+      return -1;
+    }
+  /* A row of plain values is in no cycle: the collector need never look at it. */
+  for (i = 0; plan->holds_containers && i < count; i++)
+    PyObject_GC_Track(rows[i]);
+  return 0;
 }
 
 static int plan_traverse(PyObject *op, visitproc visit, void *arg)

@@ -8,8 +8,8 @@
 /* Makes the base class mortar.sql.types.Row. */
 PyTypeObject *native_row_type_new(PyObject *module);
 
-/* A subclass of base whose rows have these names (a list of str). */
-PyTypeObject *native_row_subtype(PyTypeObject *base, PyObject *names);
+/* A subclass of state->row_type whose rows have these names (a list of str). */
+PyTypeObject *native_row_subtype(struct native_state *state, PyObject *names);
 
 /* A row of a subclass with n empty places, to be filled with PyTuple_SET_ITEM at once. */
 static inline PyObject *native_row_alloc(PyTypeObject *type, Py_ssize_t n)

@@ -9,11 +9,14 @@
 #include "mortar/mortar.h"
 
 struct native_state {
-  PyTypeObject *connection_type, *cursor_type, *row_type, *plan_type, *table_type;
-  PyObject *exc;       /* the module mortar.sql.exc */
-  PyObject *decimal;   /* decimal.Decimal */
-  PyObject *zone_info; /* zoneinfo.ZoneInfo */
-  PyObject *utc;       /* datetime.timezone.utc */
+  PyTypeObject *connection_type, *cursor_type, *row_type, *field_type, *plan_type, *table_type;
+  PyObject *exc;            /* the module mortar.sql.exc */
+  PyObject *decimal;        /* decimal.Decimal */
+  PyObject *zone_info;      /* zoneinfo.ZoneInfo */
+  PyObject *utc;            /* datetime.timezone.utc */
+  PyObject *fromutc;        /* the name of tzinfo's method */
+  PyObject *datetime_owner; /* the capsule behind the next: each interpreter may have another */
+  const void *datetime;     /* a PyDateTime_CAPI */
 };
 
 struct native_state *native_state_of_type(PyTypeObject *type);

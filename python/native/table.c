@@ -72,13 +72,7 @@ int native_table_add(PyObject *op, struct ArrowArray *batch, int64_t first, int6
   struct batches *b = TABLE(op)->batches;
   bool done = make_room(b) == 0;
 
-  if (done && first == 0 && count == batch->length) {
-    /* The arrays' children point into their own block: moving the struct is allowed. */
-    b->items[b->count] = *batch;
-    batch->release = NULL;
-  } else if (done) {
-    done = shared_batch_window(batch, first, count, &b->items[b->count]);
-  }
+  done = done && shared_batch_window(batch, first, count, &b->items[b->count]);
   if (!done) {
     PyErr_NoMemory();
     return -1;
@@ -264,7 +258,7 @@ static PyType_Slot table_slots[] = {
 };
 
 static PyType_Spec table_spec = {
-    .name = "mortar.sql.Table",
+    .name = "mortar._native.Table",
     .basicsize = sizeof(TableObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = table_slots,

@@ -11,8 +11,7 @@ PyTypeObject *native_table_type_new(PyObject *module);
 /* An empty table with the schema of result. */
 PyObject *native_table_new(struct native_state *state, const struct mortar_result *result);
 
-/* Adds rows [first, first + count) of batch. When they are the whole batch it is moved (its release
- * becomes NULL); otherwise the table shares it, and batch stays usable. */
+/* Adds rows [first, first + count) of batch, which stays usable: both look at the same memory. */
 int native_table_add(PyObject *table, struct ArrowArray *batch, int64_t first, int64_t count);
 
 #endif

@@ -8,15 +8,22 @@ static int look_for_signals(void *ctx)
 
   PyEval_RestoreThread(w->saved);
   raised = PyErr_CheckSignals() < 0;
+  ++*w->releases;
   w->saved = PyEval_SaveThread();
   return raised;
 }
 
-void native_wait_begin(struct native_wait *w)
+void native_wait_begin(struct native_wait *w, uint64_t *releases)
 {
   /* PyErr_CheckSignals does nothing on other threads, so it does no harm there. */
   w->call = (struct mortar_call){-1, NULL, look_for_signals, w};
+  w->releases = releases;
+  ++*releases;
   w->saved = PyEval_SaveThread();
 }
 
-void native_wait_end(struct native_wait *w) { PyEval_RestoreThread(w->saved); }
+int native_wait_end(struct native_wait *w)
+{
+  PyEval_RestoreThread(w->saved);
+  return PyErr_Occurred() ? -1 : 0;
+}

@@ -11,7 +11,9 @@
 from __future__ import annotations
 
 import datetime as _datetime
+
 from mortar import __version__
+from mortar._native import Table
 
 from . import exc
 from .client import Connection, Cursor, connect
@@ -116,6 +118,7 @@ __all__ = [
     "STRING",
     "ServerOperationError",
     "SessionAlreadyClosedError",
+    "Table",
     "Time",
     "TimeFromTicks",
     "Timestamp",

@@ -5,30 +5,40 @@ The work is done in C (mortar._native); what is here is names, defaults and docu
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from mortar import _native
 
 from . import exc
 from . import types as _types  # registers Row with the C side
+from .exc import *  # noqa: F403  older programs look for client.Error and its like
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Connection", "Cursor", "connect"]
+logger = logging.getLogger(__name__)
 
-# Keywords that stand for one option each: name here -> (option, how to write the value).
+DEFAULT_ARRAY_SIZE = 100000
+DEFAULT_RESULT_BUFFER_SIZE_BYTES = 104857600
+TRANSACTION_ISOLATION_LEVEL_REPEATABLE_READ = "REPEATABLE_READ"
+
+# Keywords that stand for one option each.
 _OPTIONS = {
     "catalog": "catalog",
     "schema": "schema",
     "user_agent_entry": "user_agent",
+    "username": "username",
+    "password": "password",
     "_tls_trusted_ca_file": "tls_ca_file",
     "_tls_verify_hostname": "tls_verify_host",
     "connect_timeout_ms": "connect_timeout_ms",
     "read_timeout_ms": "read_timeout_ms",
+    "page_rows": "page_rows",
+    "page_bytes": "page_bytes",
     "proxy": "proxy",
 }
 
@@ -40,6 +50,7 @@ _WITHOUT_EFFECT = frozenset(
         "telemetry_batch_size",
         "_telemetry_circuit_breaker_enabled",
         "use_cloud_fetch",
+        "use_inline_params",
         "max_download_threads",
         "enable_query_result_lz4_compression",
         "_disable_pandas",
@@ -55,14 +66,45 @@ _WITHOUT_EFFECT = frozenset(
     }
 )
 
+# Keywords that say who somebody is or what is to happen: not there yet, and not to be passed over.
+_REFUSED = (
+    "auth_type",
+    "credentials_provider",
+    "http_headers",
+    "oauth_client_id",
+    "oauth_client_secret",
+    "query_tags",
+    "use_kernel",
+    "use_sea",
+    "_tls_client_cert_file",
+    "_tls_client_cert_key_file",
+)
+
+
+def _not_yet(what: str) -> NoReturn:
+    raise exc.NotSupportedError(f"{what} is not supported yet")
+
 
 class Cursor(_native.Cursor):
-    """Runs statements and hands out their rows. One thread at a time, but for cancel()."""
+    """Runs statements and hands out their rows. One thread at a time, but for cancel() and
+    close()."""
 
-    def executemany(self, operation: str, seq_of_parameters: Iterable[Any]) -> Cursor:
-        """Runs operation once for each element; the last result stays."""
+    row_limit = None
+
+    def executemany(
+        self,
+        operation: str,
+        seq_of_parameters: Iterable[Sequence[Any] | Mapping[str, Any]],
+        query_tags: None = None,
+    ) -> Cursor:
+        """Runs operation once for each element, one after the other. The last result stays;
+        rowcount is the sum."""
+        total = -1
         for parameters in seq_of_parameters:
-            self.execute(operation, parameters)
+            self.execute(operation, parameters, query_tags=query_tags)
+            if self.rowcount >= 0:
+                total = max(total, 0) + self.rowcount
+        self.rowcount = total
         return self
 
     def fetchall_arrow(self) -> pyarrow.Table | _native.Table:
@@ -73,6 +115,26 @@ class Cursor(_native.Cursor):
     def fetchmany_arrow(self, size: int) -> pyarrow.Table | _native.Table:
         """Up to size rows, like fetchall_arrow()."""
         return _as_pyarrow(self._take_arrow(size))
+
+    def execute_async(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises NotSupportedError."""
+        _not_yet("execute_async()")
+
+    def catalogs(self) -> NoReturn:
+        """Raises NotSupportedError; `SHOW CATALOGS` works."""
+        _not_yet("catalogs()")
+
+    def schemas(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises NotSupportedError; `SHOW SCHEMAS` works."""
+        _not_yet("schemas()")
+
+    def tables(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises NotSupportedError; `SHOW TABLES` works."""
+        _not_yet("tables()")
+
+    def columns(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises NotSupportedError; `SHOW COLUMNS` works."""
+        _not_yet("columns()")
 
 
 def _as_pyarrow(table: _native.Table) -> Any:
@@ -105,11 +167,40 @@ class Connection(_native.Connection):
         """Raises NotSupportedError: there is no transaction to roll back."""
         raise exc.NotSupportedError("Transactions are not supported")
 
+    @property
+    def autocommit(self) -> bool:
+        """Always True. Setting it has no effect; False is answered with a warning in the log."""
+        if not self.open:
+            raise exc.InterfaceError("Cannot get autocommit on closed connection")
+        return True
+
+    @autocommit.setter
+    def autocommit(self, value: bool) -> None:
+        if not value:
+            logger.warning("autocommit stays on: transactions are not supported")
+
+    def get_transaction_isolation(self) -> str:
+        """The only level there is."""
+        if not self.open:
+            raise exc.InterfaceError("Cannot get transaction isolation on closed connection")
+        return TRANSACTION_ISOLATION_LEVEL_REPEATABLE_READ
+
+    def set_transaction_isolation(self, level: str) -> None:
+        """Takes REPEATABLE_READ, in any spelling, and does nothing."""
+        if not self.open:
+            raise exc.InterfaceError("Cannot set transaction isolation on closed connection")
+        if level.upper().replace(" ", "_") != TRANSACTION_ISOLATION_LEVEL_REPEATABLE_READ:
+            raise exc.NotSupportedError(f"isolation level {level!r} is not supported")
+
     def get_session_id(self) -> bytes:
+        """The session's id, 16 bytes."""
         return bytes.fromhex(self.get_session_id_hex().replace("-", ""))
 
 
-def _address(hostname: str | None, keywords: dict[str, Any]) -> list[tuple[str, str | None]]:
+Options = list[tuple[str, "str | None"]]
+
+
+def _address(hostname: str | None, keywords: dict[str, Any]) -> Options:
     """Where to: a hostname, with or without http:// or https:// before it and a port behind."""
     uri = keywords.pop("_connection_uri", None)
     port = keywords.pop("_port", None)
@@ -123,8 +214,9 @@ def _address(hostname: str | None, keywords: dict[str, Any]) -> list[tuple[str, 
         raise ValueError("server_hostname must not hold a user or password: use access_token")
     if not parts.hostname:
         raise ValueError(f"No valid connection settings: no host in {text!r}")
-    number = int(port) if port else parts.port
-    options: list[tuple[str, str | None]] = [
+    # A whole address says its own port; _port goes with a hostname.
+    number = parts.port if uri else int(port) if port else parts.port
+    options: Options = [
         ("host", parts.hostname),
         ("tls", "true" if parts.scheme == "https" else "false"),
     ]
@@ -144,12 +236,52 @@ def _as_text(value: Any) -> str | None:
     return str(value)
 
 
+def _refuse(keywords: dict[str, Any]) -> None:
+    for name in _REFUSED:
+        if keywords.pop(name, None):
+            _not_yet(f"the keyword {name}")
+    if keywords.pop("ignore_transactions", True) is False:
+        raise exc.NotSupportedError("transactions are not supported: leave ignore_transactions out")
+    if keywords.get("use_inline_params", False) not in (True, False, "silent"):
+        raise ValueError(f"Invalid value for use_inline_params: {keywords['use_inline_params']!r}")
+
+
+def _rename(keywords: dict[str, Any]) -> None:
+    """Older names, and values in other units, in the names and units of the table."""
+    alias = keywords.pop("_user_agent_entry", None)
+    if alias is not None:
+        warnings.warn("[WARN] _user_agent_entry is deprecated; use 'user_agent_entry' instead",
+                      DeprecationWarning, stacklevel=4)
+        if keywords.get("user_agent_entry") is None:
+            keywords["user_agent_entry"] = alias
+    timeout = keywords.pop("_socket_timeout", None)
+    if timeout:
+        keywords["read_timeout_ms"] = int(float(timeout) * 1000)
+
+
+def _options(keywords: dict[str, Any]) -> Options:
+    """The options that keywords stand for; they are taken out of it."""
+    _refuse(keywords)
+    _rename(keywords)
+    options: Options = []
+    if keywords.pop("_tls_no_verify", False):
+        options.append(("tls_verify", "false"))
+    for name, option in _OPTIONS.items():
+        value = _as_text(keywords.pop(name, None))
+        if value is not None:
+            options.append((option, value))
+    unknown = sorted(set(keywords) - _WITHOUT_EFFECT)
+    if unknown:
+        warnings.warn(f"connect() does not know {', '.join(unknown)}", stacklevel=3)
+    return options
+
+
 def connect(
     server_hostname: str | None = None,
     http_path: str | None = None,
     access_token: str | None = None,
     *,
-    session_configuration: dict[str, Any] | None = None,
+    session_configuration: Mapping[str, Any] | None = None,
     catalog: str | None = None,
     schema: str | None = None,
     **keywords: Any,
@@ -160,31 +292,14 @@ def connect(
     `_port`, `_connection_uri` (a whole URL instead of hostname and path), `user_agent_entry`,
     `username` and `password` (basic authorisation, for Spark and Hive), `_tls_no_verify`,
     `_tls_verify_hostname`, `_tls_trusted_ca_file`, `_socket_timeout` (seconds), `proxy`,
-    `connect_timeout_ms`, `read_timeout_ms`. A keyword that nobody knows gets one warning.
+    `connect_timeout_ms`, `read_timeout_ms`, `page_rows`, `page_bytes`. A keyword that nobody
+    knows gets one warning.
     """
     options = _address(server_hostname, keywords)
-    if http_path:
+    if http_path and "http_path" not in dict(options):
         options.append(("http_path", http_path))
     if access_token:
         options.append(("access_token", access_token))
-    keywords.update(catalog=catalog, schema=schema)
-    for name in ("username", "password"):
-        if keywords.get(name):
-            options.append((name, str(keywords.pop(name))))
-    if keywords.pop("_tls_no_verify", False):
-        options.append(("tls_verify", "false"))
-    timeout = keywords.pop("_socket_timeout", None)
-    if timeout:
-        options.append(("read_timeout_ms", str(int(float(timeout) * 1000))))
-    alias = keywords.pop("_user_agent_entry", None)
-    if alias and keywords.get("user_agent_entry") is None:
-        keywords["user_agent_entry"] = alias
-    for name, option in _OPTIONS.items():
-        value = _as_text(keywords.pop(name, None))
-        if value is not None:
-            options.append((option, value))
-    unknown = sorted(set(keywords) - _WITHOUT_EFFECT)
-    if unknown:
-        warnings.warn(f"connect() does not know {', '.join(unknown)}", stacklevel=2)
-    settings = [(str(k), str(v)) for k, v in (session_configuration or {}).items()]
+    options += _options({**keywords, "catalog": catalog, "schema": schema})
+    settings: Options = [(str(k), str(v)) for k, v in (session_configuration or {}).items()]
     return Connection(options, settings, Cursor)

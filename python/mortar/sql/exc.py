@@ -32,11 +32,15 @@ class Error(Exception):
         self,
         message: str | None = None,
         context: dict[str, Any] | None = None,
+        host_url: str | None = None,  # older programs pass it by place; nothing is done with it
         *args: Any,
+        session_id_hex: str | None = None,
     ) -> None:
         super().__init__(message, *args)
         self.message = message
         self.context: dict[str, Any] = context or {}
+        if session_id_hex is not None:
+            self.session_id = session_id_hex
 
     def __str__(self) -> str:
         return "" if self.message is None else str(self.message)
@@ -45,7 +49,7 @@ class Error(Exception):
         return f"{self}: {json.dumps(self.context, default=str)}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.message, self.context, *self.args[1:]), self.__dict__)
+        return (type(self), (self.message, self.context, None, *self.args[1:]), self.__dict__)
 
 
 class InterfaceError(Error):

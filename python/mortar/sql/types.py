@@ -8,6 +8,7 @@ Rows of a result are made in C; `Row(...)` makes one by hand, as older programs 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from mortar import _native
@@ -40,8 +41,12 @@ class Row(_native.RowBase):
 _native._set_row_class(Row)
 
 
+@lru_cache(maxsize=256)  # a pickle of many rows names the same few lists again and again
+def _row_class(names: tuple[str, ...]) -> type[Row]:
+    return _native._row_class(list(names))
+
+
 def _create_row(fields: list[str], values: list[Any]) -> Row:
     """A row with these names: the entry that pickles refer to."""
-    named = type("Row", (Row,), {"__fields__": list(fields), "__slots__": (), "__module__": __name__})
-    row: Row = tuple.__new__(named, values)
+    row: Row = tuple.__new__(_row_class(tuple(fields)), values)
     return row

@@ -1,0 +1,245 @@
+/* A call that fails leaves the cursor where it began: batches stay in the queue until it succeeds,
+ * so nothing is lost to a date that Python can't hold or to Ctrl-C. */
+#include "python/native/fetch.h"
+
+#include "python/native/errors.h"
+#include "python/native/table.h"
+#include "python/native/wait.h"
+
+enum {
+  ROWS_AT_ONCE = 256,        /* what is made column by column; their memory stays in the cache */
+  ROWS_BETWEEN_PAUSES = 4096 /* a few milliseconds: then other threads and signals get a turn */
+};
+
+#define CUR(op) ((CursorObject *)(op))
+
+/* ---- Batches ---- */
+
+static int receive(CursorObject *cur, struct ArrowArray *batch)
+{
+  struct mortar_error err;
+  struct native_wait w;
+  enum mortar_status st;
+
+  if (mortar_result_is_local(cur->result)) {
+    st = mortar_result_next(cur->result, NULL, batch, &err);
+  } else {
+    native_wait_begin(&w, &cur->conn->lock_releases);
+    st = mortar_result_next(cur->result, &w.call, batch, &err);
+    (void)native_wait_end(&w);
+  }
+  if (st != MORTAR_OK) (void)native_raise(cur->conn->state, &err);
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Sees to it that the next row is in the queue. 1: it is, 0: the end, -1: an exception. */
+static int load(CursorObject *cur)
+{
+  struct ArrowArray batch = {0};
+  int64_t left;
+  int failed;
+
+  if (native_queue_front(&cur->queue, &left)) return 1;
+  if (!native_queue_reserve(&cur->queue)) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  failed = receive(cur, &batch) < 0;
+  if (batch.release) native_queue_push(&cur->queue, &batch);
+  if (failed) return -1;
+  return native_queue_front(&cur->queue, &left) != NULL;
+}
+
+static void advance(CursorObject *cur, int64_t rows)
+{
+  cur->queue.row += rows;
+  cur->rownumber += rows;
+}
+
+/* ---- Rows ---- */
+
+static PyObject *next_row(CursorObject *cur)
+{
+  const struct ArrowArray *batch;
+  PyObject *row;
+  int64_t left;
+
+  if (load(cur) <= 0) return NULL;
+  batch = native_queue_front(&cur->queue, &left);
+  if (native_plan_rows(cur->plan, batch, cur->queue.row, 1, &row) < 0) return NULL;
+  advance(cur, 1);
+  native_queue_settle(&cur->queue);
+  return row;
+}
+
+static int append_all(PyObject *list, PyObject **rows, Py_ssize_t count)
+{
+  int failed = 0;
+  Py_ssize_t i;
+
+  for (i = 0; i < count; i++) {
+    if (!failed) failed = PyList_Append(list, rows[i]);
+    Py_DECREF(rows[i]);
+  }
+  return failed;
+}
+
+/* Adds rows of the front batch, limit at the most. */
+static int add_rows(CursorObject *cur, PyObject *list, Py_ssize_t limit)
+{
+  PyObject *rows[ROWS_AT_ONCE];
+  int64_t left;
+  const struct ArrowArray *batch = native_queue_front(&cur->queue, &left);
+  Py_ssize_t n = limit < ROWS_AT_ONCE ? limit : ROWS_AT_ONCE;
+
+  if (n > left) n = (Py_ssize_t)left;
+  if (native_plan_rows(cur->plan, batch, cur->queue.row, n, rows) < 0) return -1;
+  if (append_all(list, rows, n) < 0) return -1;
+  advance(cur, n);
+  return 0;
+}
+
+/* Lets other threads run and signal handlers too. */
+static int pause_for_others(CursorObject *cur)
+{
+  cur->conn->lock_releases++;
+  PyEval_RestoreThread(PyEval_SaveThread());
+  return PyErr_CheckSignals();
+}
+
+static int fill(CursorObject *cur, PyObject *list, Py_ssize_t limit)
+{
+  Py_ssize_t pause = ROWS_BETWEEN_PAUSES, size = 0;
+
+  while (size < limit) {
+    int more = load(cur);
+    if (more <= 0) return more;
+    if (add_rows(cur, list, limit - size) < 0) return -1;
+    size = PyList_GET_SIZE(list);
+    if (size < pause) continue;
+    pause = size + ROWS_BETWEEN_PAUSES;
+    if (pause_for_others(cur) < 0) return -1;
+  }
+  return 0;
+}
+
+static PyObject *fetch_rows(CursorObject *cur, Py_ssize_t limit)
+{
+  struct queue_place place;
+  PyObject *list;
+  long long number;
+
+  if (!native_cursor_claim_result(cur)) return NULL;
+  place = native_queue_tell(&cur->queue);
+  number = cur->rownumber;
+  list = PyList_New(0);
+  if (list && fill(cur, list, limit) < 0) {
+    Py_CLEAR(list);
+    native_queue_seek(&cur->queue, place);
+    cur->rownumber = number;
+  }
+  native_queue_settle(&cur->queue);
+  native_cursor_yield(cur);
+  return list;
+}
+
+PyObject *native_fetchone(PyObject *op, PyObject *ignored)
+{
+  PyObject *row;
+
+  (void)ignored;
+  if (!native_cursor_claim_result(CUR(op))) return NULL;
+  row = next_row(CUR(op));
+  native_cursor_yield(CUR(op));
+  if (!row && !PyErr_Occurred()) Py_RETURN_NONE;
+  return row;
+}
+
+PyObject *native_fetchall(PyObject *op, PyObject *ignored)
+{
+  (void)ignored;
+  return fetch_rows(CUR(op), PY_SSIZE_T_MAX);
+}
+
+/* -1 with an exception. */
+static Py_ssize_t as_size(PyObject *given)
+{
+  Py_ssize_t size = PyNumber_AsSsize_t(given, PyExc_OverflowError);
+
+  if (size >= 0 || PyErr_Occurred()) return size;
+  PyErr_Format(PyExc_ValueError, "size must not be negative: %zd", size);
+  return -1;
+}
+
+PyObject *native_fetchmany(PyObject *op, PyObject *args, PyObject *kwargs)
+{
+  static char *names[] = {"size", NULL};
+  Py_ssize_t size = CUR(op)->arraysize;
+  PyObject *given = Py_None;
+
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &given)) return NULL;
+  if (given != Py_None) size = as_size(given);
+  return size < 0 && PyErr_Occurred() ? NULL : fetch_rows(CUR(op), size);
+}
+
+/* Without a result on an open or closed cursor alike: ProgrammingError. */
+PyObject *native_fetch_next(PyObject *op)
+{
+  PyObject *row;
+
+  if (!CUR(op)->result)
+    return native_raise_text(CUR(op)->conn->state, "ProgrammingError",
+                             "There is no active result set");
+  if (!native_cursor_claim_result(CUR(op))) return NULL;
+  row = next_row(CUR(op));
+  native_cursor_yield(CUR(op));
+  return row;
+}
+
+/* ---- Tables ---- */
+
+static int fill_table(CursorObject *cur, PyObject *table, int64_t limit)
+{
+  int64_t taken = 0, n;
+
+  while (taken < limit) {
+    struct ArrowArray *batch;
+    int more = load(cur);
+    if (more <= 0) return more;
+    batch = native_queue_front(&cur->queue, &n);
+    if (n > limit - taken) n = limit - taken;
+    if (native_table_add(table, batch, cur->queue.row, n) < 0) return -1;
+    taken += n;
+    advance(cur, n);
+  }
+  return 0;
+}
+
+static PyObject *fetch_table(CursorObject *cur, int64_t limit)
+{
+  struct queue_place place;
+  PyObject *table;
+  long long number;
+
+  if (!native_cursor_claim_result(cur)) return NULL;
+  place = native_queue_tell(&cur->queue);
+  number = cur->rownumber;
+  table = native_table_new(cur->conn->state, cur->result);
+  if (table && fill_table(cur, table, limit) < 0) {
+    Py_CLEAR(table);
+    native_queue_seek(&cur->queue, place);
+    cur->rownumber = number;
+  }
+  native_queue_settle(&cur->queue);
+  native_cursor_yield(cur);
+  return table;
+}
+
+PyObject *native_take_arrow(PyObject *op, PyObject *arg)
+{
+  Py_ssize_t size;
+
+  if (arg == Py_None) return fetch_table(CUR(op), INT64_MAX);
+  size = as_size(arg);
+  return size < 0 ? NULL : fetch_table(CUR(op), size);
+}

@@ -1,0 +1,268 @@
+"""What goes wrong: the class, the server's words and the attributes of every kind of failure."""
+
+import pickle
+import re
+import socket
+import warnings
+
+import pytest
+
+pytest.importorskip("mortar.sql", reason="the extension module is not built")
+pytest.importorskip("mortar.kiln._kiln", reason="the extension module is not built")
+
+from mortar import sql  # noqa: E402
+
+from sql_support import Kiln, connect, server_stats  # noqa: E402
+
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+
+
+@pytest.fixture
+def connection(kiln_uri):
+    with connect(kiln_uri) as made:
+        yield made
+
+
+@pytest.fixture
+def cursor(connection):
+    return connection.cursor()
+
+
+@pytest.mark.parametrize(
+    "text, sqlstate, words",
+    [
+        ("SELECT * FROM main.default.not_there", "42P01", "TABLE_OR_VIEW_NOT_FOUND"),
+        ("SELECT 1 +", "42601", "PARSE_SYNTAX_ERROR"),
+        ("", "42617", "PARSE_EMPTY_STATEMENT"),
+        ("SELECT nope FROM range(1)", "42703", "UNRESOLVED_COLUMN"),
+        ("SELECT 1 / 0", "22012", "DIVIDE_BY_ZERO"),
+        ("SELECT cast('x' AS INT)", "22018", "CAST_INVALID_INPUT"),
+    ],
+)
+def test_a_failed_statement(cursor, text, sqlstate, words):
+    with pytest.raises(sql.ServerOperationError, match=re.escape(words)) as caught:
+        cursor.execute(text)
+    e = caught.value
+    assert (e.sqlstate, e.status, e.outcome) == (sqlstate, "SERVER", "done")
+    assert UUID.match(e.query_id) and UUID.match(e.session_id)
+    assert e.context == {"operation-id": e.query_id, "diagnostic-info": None}
+    assert cursor.query_id == e.query_id
+    assert str(e) == e.message == e.args[0]
+    assert e.message_with_context().startswith(e.message + ": {")
+    assert e.session_lost is False
+    with pytest.raises(sql.ProgrammingError, match="There is no active result set"):
+        cursor.fetchone()
+    assert (cursor.description, cursor.rowcount) == (None, -1)
+    assert cursor.execute("SELECT 1").fetchall() == [(1,)]  # the cursor lives on
+
+
+def test_errors_can_be_pickled(cursor):
+    with pytest.raises(sql.Error) as caught:
+        cursor.execute("SELECT 1 / 0")
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert type(copy) is sql.ServerOperationError
+    assert (str(copy), copy.context, copy.sqlstate) == (
+        str(caught.value), caught.value.context, "22012")
+
+
+def test_closed_cursor(connection):
+    cursor = connection.cursor()
+    cursor.execute("SELECT 1")
+    cursor.close()
+    cursor.close()
+    assert (cursor.open, cursor.query_id, cursor.description) == (False, None, None)
+    assert (cursor.rowcount, cursor.rownumber) == (-1, 0)
+    for call in (lambda: cursor.execute("SELECT 1"), cursor.fetchone, cursor.fetchmany,
+                 cursor.fetchall, cursor.fetchall_arrow, lambda: cursor.fetchmany_arrow(1)):
+        with pytest.raises(sql.InterfaceError, match="closed cursor"):
+            call()
+    with pytest.raises(sql.ProgrammingError, match="There is no active result set"):
+        next(iter(cursor))
+    cursor.cancel()
+
+
+def test_closed_connection(kiln_uri):
+    connection = connect(kiln_uri)
+    session = connection.get_session_id_hex()
+    cursor = connection.cursor()
+    cursor.execute("SELECT 1")
+    connection.close()
+    connection.close()
+    assert not connection.open and not cursor.open
+    assert connection.get_session_id_hex() == session and len(connection.get_session_id()) == 16
+    for call in (connection.cursor, connection.stats, lambda: connection.autocommit,
+                 connection.get_transaction_isolation, cursor.fetchall):
+        with pytest.raises(sql.InterfaceError, match="closed"):
+            call()
+    connection.commit()
+    with pytest.raises(sql.NotSupportedError, match="Transactions are not supported"):
+        connection.rollback()
+
+
+def test_context_managers_close(kiln_uri):
+    before = server_stats(kiln_uri)["sessions_open"]
+    with pytest.raises(KeyError), connect(kiln_uri) as connection:
+        with connection.cursor() as cursor:
+            raise KeyError
+    assert not connection.open and not cursor.open
+    assert server_stats(kiln_uri)["sessions_open"] == before
+
+
+def test_nothing_to_fetch(cursor):
+    for call in (cursor.fetchone, cursor.fetchmany, cursor.fetchall, cursor.fetchall_arrow,
+                 lambda: next(cursor)):
+        with pytest.raises(sql.ProgrammingError, match="There is no active result set"):
+            call()
+
+
+def test_wrong_arguments(cursor, connection):
+    for bad in (b"SELECT 1", None, 1, "SELECT '\ud800'"):
+        with pytest.raises(sql.ProgrammingError):
+            cursor.execute(bad)
+    for call in (cursor.execute, lambda: cursor.execute("SELECT 1", no_such=1),
+                 lambda: cursor.execute("SELECT 1", operation="SELECT 1"),
+                 lambda: connection.cursor(1, 2, 3, 4),
+                 lambda: cursor.execute("SELECT 1", None, False, None, None, None)):
+        with pytest.raises(TypeError):
+            call()
+    cursor.execute("SELECT 1")
+    with pytest.raises(ValueError, match="negative"):
+        cursor.fetchmany(-1)
+    with pytest.raises(TypeError):
+        cursor.fetchmany("x")
+    assert cursor.fetchmany(0) == [] and cursor.fetchmany(size=5) == [(1,)]
+
+
+def test_a_refused_argument_keeps_the_result(cursor):
+    cursor.execute("SELECT 7")
+    for given in ({"parameters": [1]}, {"parameters": {"a": 1}}, {"parameters": "ab"},
+                  {"input_stream": object()}, {"query_tags": {"a": "b"}},
+                  {"enforce_embedded_schema_correctness": True}):
+        with pytest.raises(sql.NotSupportedError):
+            cursor.execute("SELECT 8", **given)
+    assert cursor.execute("SELECT 7", {}).fetchone() == (7,)
+
+
+def test_what_is_not_there_yet_says_so(cursor, connection):
+    for call in (cursor.catalogs, cursor.schemas, cursor.tables, cursor.columns,
+                 lambda: cursor.execute_async("SELECT 1"), lambda: connection.cursor(row_limit=1)):
+        with pytest.raises(sql.NotSupportedError, match="not supported yet"):
+            call()
+
+
+@pytest.fixture
+def own_kiln(tmp_path):
+    """Starts Kilns that only this test uses; ends those that are left."""
+    started = []
+
+    def start(*options):
+        started.append(Kiln(tmp_path, *options))
+        return started[-1]
+
+    yield start
+    for kiln in started:
+        kiln.end()
+
+
+def test_wrong_token(own_kiln):
+    kiln = own_kiln("--token", "right")
+    with connect(kiln.uri, access_token="right") as connection:
+        assert connection.cursor().execute("SELECT 1").fetchall() == [(1,)]
+    with pytest.raises(sql.RequestError) as caught:
+        connect(kiln.uri, access_token="wrong")
+    e = caught.value
+    assert e.status == "AUTH" and e.http_status in (401, 403)
+    assert e.context["http-code"] == e.http_status
+    assert "wrong" not in str(e)
+
+
+def test_nobody_listens():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    with pytest.raises(sql.RequestError) as caught:
+        sql.connect(f"http://127.0.0.1:{port}", "/x", "any")
+    assert (caught.value.status, caught.value.outcome) == ("CONNECT", "not_sent")
+
+
+def test_the_server_dies(own_kiln):
+    """Before a statement, and between two pages of a result. What has arrived can be fetched."""
+    kiln = own_kiln()
+    connection = connect(kiln.uri, page_rows=1000)
+    cursor, other = connection.cursor(), connection.cursor()
+    cursor.execute("SELECT id FROM range(100000) ORDER BY id")
+    assert cursor.fetchone() == (0,)
+    kiln.kill()
+    with pytest.raises(sql.RequestError) as caught:
+        other.execute("SELECT 1")
+    assert caught.value.outcome in ("not_sent", "unknown")
+    with pytest.raises(sql.RequestError):
+        cursor.fetchall()
+    assert cursor.rownumber == 1  # nothing was used up
+    assert cursor.fetchone() == (1,)
+    connection.close()
+    assert not connection.open
+
+
+@pytest.mark.parametrize(
+    "arguments, problem",
+    [
+        ({"server_hostname": ""}, ValueError),
+        ({"server_hostname": None}, ValueError),
+        ({"server_hostname": "ftp://host"}, ValueError),
+        ({"server_hostname": "https://me:secret@host"}, ValueError),
+        ({"server_hostname": "host", "use_inline_params": "loud"}, ValueError),
+        ({"server_hostname": "host", "credentials_provider": object()}, sql.NotSupportedError),
+        ({"server_hostname": "host", "use_kernel": True}, sql.NotSupportedError),
+        ({"server_hostname": "host", "ignore_transactions": False}, sql.NotSupportedError),
+        ({"server_hostname": "host", "page_rows": "many"}, sql.ProgrammingError),
+        ({"server_hostname": "host", "catalog": "a\0b"}, ValueError),
+    ],
+)
+def test_connect_refuses(arguments, problem):
+    with pytest.raises(problem) as caught:
+        sql.connect(http_path="/x", access_token="any", **arguments)
+    assert "secret" not in str(caught.value)
+
+
+def test_ways_to_say_where(kiln_uri):
+    host, path = kiln_uri.rsplit("/sql/", 1)
+    port = int(host.rsplit(":", 1)[1])
+    for hostname, more in (
+        (host, {}),
+        (host + "/", {}),
+        ("http://127.0.0.1", {"_port": port}),
+        ("http://127.0.0.1", {"_port": str(port)}),
+        ("ignored.invalid", {"_connection_uri": kiln_uri, "_port": 1}),
+    ):
+        with sql.connect(hostname, "/sql/" + path, "any", **more) as connection:
+            assert connection.cursor().execute("SELECT 1").fetchone() == (1,)
+
+
+def test_unknown_keywords_get_one_warning(kiln_uri):
+    with pytest.warns(UserWarning, match="does not know another, no_such$") as seen:
+        connect(kiln_uri, no_such=1, another=2, enable_telemetry=False).close()
+    assert len(seen) == 1 and seen[0].filename == connect.__code__.co_filename
+    with pytest.warns(DeprecationWarning, match="is deprecated; use 'user_agent_entry'"):
+        connect(kiln_uri, _user_agent_entry="me").close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        connect(kiln_uri, use_cloud_fetch=True, user_agent_entry="me", catalog="main").close()
+
+
+def test_session_configuration_is_left_alone(kiln_uri):
+    given = {"ansi_mode": True, "timezone": "UTC"}
+    connect(kiln_uri, session_configuration=given, schema="default").close()
+    assert given == {"ansi_mode": True, "timezone": "UTC"}
+
+
+def test_autocommit(connection, caplog):
+    assert connection.autocommit is True
+    connection.autocommit = True
+    assert not caplog.records
+    connection.autocommit = False
+    assert connection.autocommit is True and len(caplog.records) == 1
+    connection.set_transaction_isolation("repeatable read")
+    assert connection.get_transaction_isolation() == "REPEATABLE_READ"
+    with pytest.raises(sql.NotSupportedError):
+        connection.set_transaction_isolation("SERIALIZABLE")

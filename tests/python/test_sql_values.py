@@ -1,0 +1,251 @@
+"""Values: every type with and without nulls in results of several sizes, through Mortar and through
+the unmodified connector, against the same Kiln. What differs on purpose is in DIFFERENCES."""
+
+import collections
+import datetime
+import decimal
+import itertools
+
+import pytest
+
+pytest.importorskip("mortar.sql", reason="the extension module is not built")
+pytest.importorskip("mortar.kiln._kiln", reason="the extension module is not built")
+pytest.importorskip("databricks.sql")
+
+from sql_support import Kiln, canonical, connect, connect_other, rows_of  # noqa: E402
+
+# type -> (an expression of `id`, the type code; None: it depends on the version of DuckDB)
+TYPES = {
+    "boolean": ("id % 2 = 0", "boolean"),
+    "tinyint": ("cast(id % 256 - 128 as tinyint)", "tinyint"),
+    "smallint": ("cast(id % 65536 - 32768 as smallint)", "smallint"),
+    "int": ("cast(id * 2003 - 2147483648 as int)", "int"),
+    "bigint": ("id * 9007199254740993 - 4611686018427387904", "bigint"),
+    "float": ("cast(id / 7 as float)", "float"),
+    "double": ("id / 7.0D", "double"),
+    "double NaN": ("cast('NaN' as double)", "double"),
+    "double infinity": ("cast(concat(case when id % 2 = 0 then '-' else '' end, 'Infinity') as double)",
+                        "double"),
+    "decimal(4,4)": ("cast(id % 1000 / 1000 as decimal(4,4))", "decimal"),
+    "decimal(10,2)": ("cast(id * 1.25 - 200 as decimal(10,2))", "decimal"),
+    "decimal(18,0)": ("cast(id * 1000003 as decimal(18,0))", "decimal"),
+    "decimal(38,10)": ("cast(id * -1000003 as decimal(38,10))", "decimal"),
+    "decimal(38,0)": ("cast('-1234567890123456789012345678901234567' as decimal(38,0)) + id",
+                      "decimal"),
+    "string ascii": ("cast(id as string)", "string"),
+    "string unicode": ("concat('größe ', cast(id as string), ' 日本語 😀')", "string"),
+    "string long": ("repeat('abc', 3000 + cast(id % 7 as int))", "string"),
+    "string empty": ("''", "string"),
+    "binary": ("unhex(substr('00FF10ABCD', 1, cast(id % 6 * 2 as int)))", "binary"),
+    "date": ("cast(date_add(date'2013-01-01', cast(id % 800 as int)) as date)", "date"),
+    "date far": ("case when id % 2 = 0 then date'0001-01-01' else date'9999-12-31' end", "date"),
+    "timestamp": ("cast(concat('2013-06-01 00:00:', cast(10 + id % 50 as string), '.123456') "
+                  "as timestamp)", "timestamp"),
+    "timestamp early": ("timestamp'1492-10-12 01:02:03.000001'", "timestamp"),
+    "timestamp_ntz": ("cast(concat('1969-06-01 00:00:', cast(10 + id % 50 as string), '.5') "
+                      "as timestamp_ntz)", "timestamp"),
+    "void": ("NULL", None),
+    "array<int>": ("array(cast(id as int), null, 3)", "array"),
+    "array<string>": ("array(cast(id as string), 'ß', null)", "array"),
+    "array empty": ("array()", "array"),
+    "array<array>": ("array(array(id, 2), array(), null)", "array"),
+    "map": ("map('a', id, 'b', null)", "map"),
+    "struct": ("named_struct('a', id, 'b', array(1.5D), 'c', named_struct('d', date'2013-01-01'))",
+               "struct"),
+    "array<struct<map>>": ("array(named_struct('a', id, 'm', map(id, cast(1.5 as decimal(5,2)))))",
+                           "array"),
+}
+NULLS = {"none": "false", "some": "id % 3 = 1", "all": "true"}
+ROWS_OF_A_BATCH = 14
+SIZES = {"0 rows": 0, "1 row": 1, "72 batches": 72 * ROWS_OF_A_BATCH}
+
+# What Mortar gives where the connector gives something else. Each is held by a test below.
+DIFFERENCES = {
+    "arrays": "lists; the connector's default route gives numpy arrays, whose integers become "
+              "floats where a null is among them",
+    "NaN": "NaN; the connector's default route gives None",
+    "UTC": "the zone is datetime.timezone.utc; the connector's is zoneinfo's Etc/UTC",
+    "far dates": "a year above 9999 is a DataError that loses no row",
+}
+
+covered = collections.Counter()
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory):
+    """A Kiln that cuts results into small batches."""
+    kiln = Kiln(tmp_path_factory.mktemp("kiln"), "--batch-rows", str(ROWS_OF_A_BATCH))
+    yield kiln.uri
+    kiln.end()
+
+
+@pytest.fixture(scope="module")
+def mine(uri):
+    with connect(uri) as connection, connection.cursor() as cursor:
+        yield cursor
+
+
+@pytest.fixture(scope="module")
+def exact(uri):
+    """The connector's route that converts cell by cell: no numpy, no pandas."""
+    with connect_other(uri, _disable_pandas=True) as connection, connection.cursor() as cursor:
+        yield cursor
+
+
+@pytest.fixture(scope="module")
+def default(uri):
+    with connect_other(uri) as connection, connection.cursor() as cursor:
+        yield cursor
+
+
+def statement(expression, nulls="false", size=1):
+    return (f"SELECT id, CASE WHEN {nulls} THEN NULL ELSE {expression} END AS v "
+            f"FROM range({size}) ORDER BY id")
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("nulls", NULLS)
+@pytest.mark.parametrize("kind", TYPES)
+def test_same_as_the_connector(kind, nulls, size, mine, exact):
+    expression, code = TYPES[kind]
+    text = statement(expression, NULLS[nulls], SIZES[size])
+    mine.execute(text)
+    exact.execute(text)
+    assert mine.description == exact.description
+    assert code in (None, mine.description[1][1])
+    got, wanted = mine.fetchall(), exact.fetchall()
+    assert rows_of(got) == rows_of(wanted)
+    assert len(got) == SIZES[size] == mine.rownumber
+    covered[kind, nulls, size] += len(got)
+
+
+def test_coverage_is_whole():
+    """Prints the table (pytest -s); runs after the tests above, and only says what they did."""
+    asked = set(itertools.product(TYPES, NULLS, SIZES))
+    missing = asked - set(covered)
+    if len(missing) == len(asked):
+        pytest.skip("the comparisons were not run")
+    print(f"\n{'rows compared with nulls:':28}", *(f"{nulls:>8}" for nulls in NULLS))
+    for kind in TYPES:
+        print(f"{kind:28}", *(f"{sum(covered[kind, n, s] for s in SIZES):8}" for n in NULLS))
+    assert not missing
+
+
+MILLION = """
+SELECT id, cast(id as int) AS i, id / 8.0D AS d, cast(id as decimal(18,2)) AS dec,
+       concat('name ', cast(id as string)) AS s, substr('AAUADL', cast(1 + id % 5 as int), 2) AS c,
+       cast(date_add(date'2013-01-01', cast(id % 365 as int)) as date) AS day,
+       timestamp'2013-01-01 00:00:00' AS t, id % 2 = 0 AS b,
+       CASE WHEN id % 7 = 0 THEN NULL ELSE cast(id % 100 as smallint) END AS n
+FROM range(1000000)"""
+
+
+def test_a_million_rows(kiln_uri):
+    with connect(kiln_uri) as a, connect_other(kiln_uri) as b:
+        mine, other = a.cursor(), b.cursor()
+        mine.execute(MILLION)
+        other.execute(MILLION)
+        assert mine.description == other.description
+        total = 0
+        while rows := mine.fetchmany(100000):
+            assert list(map(tuple, rows)) == list(map(tuple, other.fetchmany(len(rows))))
+            total += len(rows)
+        assert total == mine.rownumber == 1000000
+        assert other.fetchone() is None
+
+
+# ---- The differences ----
+
+
+def one(cursor, expression):
+    cursor.execute(f"SELECT {expression} AS v")
+    return cursor.fetchone()[0]
+
+
+def test_arrays_are_lists(mine, default):
+    mine.execute("SELECT array(1, null) AS v")
+    default.execute("SELECT array(1, null) AS v")
+    got, other = mine.fetchone().v, default.fetchone().v
+    assert got == [1, None] and type(got[0]) is int
+    assert type(other).__name__ == "ndarray" and other.dtype == "float64"
+
+
+def test_nan_stays(mine, default):
+    got = one(mine, "cast('NaN' as double)")
+    assert got != got
+    assert one(default, "cast('NaN' as double)") is None
+
+
+def test_utc_is_the_standard_librarys(mine, exact):
+    text = "timestamp'2013-01-01 00:00:00'"
+    got, other = one(mine, text), one(exact, text)
+    assert got.tzinfo is datetime.timezone.utc
+    assert got == other and str(other.tzinfo) == "Etc/UTC"
+
+
+def test_a_far_date_loses_no_row(mine, exact):
+    import pyarrow
+    from mortar import sql
+
+    text = ("SELECT id, CASE WHEN id = 500 THEN make_date(20000, 1, 1) ELSE date'2013-01-01' END AS v "
+            "FROM range(1000) ORDER BY id")
+    mine.execute(text)
+    assert len(mine.fetchmany(100)) == 100
+    for fetch in (mine.fetchall, lambda: mine.fetchmany(900), mine.fetchall):
+        with pytest.raises(sql.DataError, match="range 1 to 9999"):
+            fetch()
+        assert mine.rownumber == 100
+    assert len(mine.fetchmany(400)) == 400
+    with pytest.raises(sql.DataError):
+        mine.fetchone()
+    rest = mine.fetchall_arrow()
+    assert rest.num_rows == 500 and rest["id"][0].as_py() == 500
+    assert rest["v"].cast(pyarrow.int32())[0].as_py() == 6585322
+    exact.execute(text)
+    with pytest.raises(OverflowError):
+        exact.fetchall()
+
+
+def test_each_difference_is_held():
+    held = {"arrays": test_arrays_are_lists, "NaN": test_nan_stays,
+            "UTC": test_utc_is_the_standard_librarys, "far dates": test_a_far_date_loses_no_row}
+    assert set(held) == set(DIFFERENCES)
+
+
+# ---- Values that are known without another client ----
+
+
+@pytest.mark.parametrize(
+    "expression, wanted",
+    [
+        ("cast(-9223372036854775808 as bigint)", -(2**63)),
+        ("cast('0.00' as decimal(10,2))", decimal.Decimal("0.00")),
+        ("cast('-0.05' as decimal(10,2))", decimal.Decimal("-0.05")),
+        ("cast('99999999999999999999999999999999999999' as decimal(38,0))", decimal.Decimal(10**38 - 1)),
+        ("cast('-0.0000000001' as decimal(38,10))", decimal.Decimal("-0.0000000001")),
+        ("cast('9223372036854775808' as decimal(19,0))", decimal.Decimal(2**63)),
+        ("cast('-9223372036854775808' as decimal(19,0))", decimal.Decimal(-(2**63))),
+        ("cast('-9223372036854775809' as decimal(19,0))", decimal.Decimal(-(2**63) - 1)),
+        ("date'2000-02-29'", datetime.date(2000, 2, 29)),
+        ("date'1900-03-01'", datetime.date(1900, 3, 1)),
+        ("''", ""),
+        ("'a'", "a"),
+        ("'1234567'", "1234567"),
+        ("'12345678'", "12345678"),
+        ("unhex('')", b""),
+        ("unhex('0001ff')", b"\x00\x01\xff"),
+    ],
+)
+def test_known_value(mine, expression, wanted):
+    assert canonical(one(mine, expression)) == canonical(wanted)
+
+
+def test_equal_values_in_one_column_stay_apart_from_others(mine):
+    """Short texts, dates and decimals are remembered within a column: none may be mistaken."""
+    mine.execute("""SELECT * FROM (VALUES ('a', 1.10, date'2013-01-01'), ('b', 1.01, date'2013-01-02'),
+        ('a', 1.10, date'2013-01-01'), ('', -1.10, date'1969-12-31'), (concat('a', chr(0)), 0.00, date'1970-01-01'))
+        AS t(s, n, d)""")
+    values = [(r.s, str(r.n), r.d.isoformat()) for r in mine.fetchall()]
+    assert values[:3] == [("a", "1.10", "2013-01-01"), ("b", "1.01", "2013-01-02"),
+                          ("a", "1.10", "2013-01-01")]
+    assert values[3:] == [("", "-1.10", "1969-12-31"), ("a\0", "0.00", "1970-01-01")]
