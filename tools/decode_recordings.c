@@ -63,12 +63,21 @@ static bool check_exchange(struct walk *w)
   return true;
 }
 
+static bool is_blank(struct mtr_span line)
+{
+  size_t i;
+
+  for (i = 0; i < line.size; i++)
+    if (line.data[i] != ' ' && line.data[i] != '\t') return false;
+  return true;
+}
+
 static void check_line(struct walk *w, struct mtr_span line, const char *folder)
 {
   struct mortar_error err = {0};
   bool ok;
 
-  if (line.size == 0) return;
+  if (is_blank(line)) return;
   if (exchange_parse(&w->exchange, line, folder, &err) == MORTAR_OK)
     ok = check_exchange(w);
   else
@@ -157,9 +166,9 @@ static void walk_folder(struct walk *w, const char *folder, int depth)
 }
 
 /* Success over nothing would hide a folder that was named wrongly. */
-static void say_nothing_found(const struct report *r, const char *folder)
+static bool found_nothing(const struct report *r)
 {
-  if (r->failed == 0) printf("%s: no .jsonl file in it or below it\n", folder);
+  return r->exchanges + r->json_skipped + r->body_skipped + r->empty_skipped + r->arrow_files == 0;
 }
 
 static int run(const char *folder, bool dump, bool values)
@@ -173,12 +182,12 @@ static int run(const char *folder, bool dump, bool values)
   thrift_check_init(&w.check, &w.report, lz4);
   exchange_init(&w.exchange);
   walk_folder(&w, folder, 0);
-  if (w.report.files == 0) say_nothing_found(&w.report, folder);
+  if (found_nothing(&w.report)) printf("%s: no recorded exchange in it or below it\n", folder);
   report_print(&w.report);
   exchange_fini(&w.exchange);
   thrift_check_fini(&w.check);
   mtr_lz4_free(lz4);
-  return w.report.failed || w.report.files == 0 ? 1 : 0;
+  return w.report.failed || found_nothing(&w.report) ? 1 : 0;
 }
 
 static int usage(const char *why, const char *what)

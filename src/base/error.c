@@ -12,12 +12,15 @@ static const struct {
 #define X(name, text, sqlstate) {#name, text, sqlstate},
     MORTAR_STATUS_MAP(X)
 #undef X
+        {"UNKNOWN", "a status that this version does not know",
+         "HY000"}, /* for numbers of others */
 };
+enum { STATUS_COUNT = sizeof status_table / sizeof *status_table - 1 };
 
 static size_t status_index(enum mortar_status status)
 {
   size_t i = (size_t)status;
-  return i < sizeof status_table / sizeof *status_table ? i : (size_t)MORTAR_PROTOCOL;
+  return i < STATUS_COUNT ? i : STATUS_COUNT;
 }
 
 const char *mortar_status_name(enum mortar_status status)

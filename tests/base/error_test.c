@@ -79,6 +79,7 @@ static void every_status_has_words(void **state)
   assert_int_equal(strlen(sqlstate), 5);
   MORTAR_STATUS_MAP(X)
 #undef X
+  assert_string_equal(mortar_status_name((enum mortar_status)999), "UNKNOWN");
   for (i = -2; i < 100; i++) {
     assert_non_null(mortar_status_name((enum mortar_status)i));
     assert_non_null(mortar_status_text((enum mortar_status)i));

@@ -3,10 +3,12 @@
 MORTAR_BUILD names the CMake build folder whose programs are tested (default build/dev).
 MORTAR_SHARED names a folder of recordings that is no part of the checkout; tests that need it are
 skipped, by name, where it is not set.
+MORTAR_SEED repeats the random tests of a run: the head of each run's output shows it.
 """
 
 import os
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -15,6 +17,20 @@ import time
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+os.environ.setdefault("MORTAR_SEED", str(random.SystemRandom().randrange(2**32)))
+
+
+def pytest_report_header():
+    return f"MORTAR_SEED={os.environ['MORTAR_SEED']}"
+
+
+def pytest_terminal_summary(terminalreporter):
+    """What tests marked `told` have printed: counts and tables that a reader of CI wants to see."""
+    terminalreporter.write_line(pytest_report_header())
+    for report in terminalreporter.stats.get("passed", []):
+        if "told" in report.keywords and report.capstdout.strip():
+            terminalreporter.write_line(f"{report.nodeid}:")
+            terminalreporter.write_line(report.capstdout.strip("\n"))
 
 
 def built(pattern):

@@ -158,6 +158,7 @@ def shared(*folders):
     return sorted(f for d in folders for f in glob.glob(os.path.join(SHARED, "arrow-ipc", d, "*.stream")))
 
 
+@pytest.mark.told
 @pytest.mark.skipif(not SHARED, reason="MORTAR_SHARED is not set: no golden streams")
 def test_golden_streams_are_equal_or_refused_by_name():
     equal, refused = [], []
@@ -203,6 +204,7 @@ def judge_hostile(data):
     return True
 
 
+@pytest.mark.told
 @pytest.mark.skipif(not SHARED, reason="MORTAR_SHARED is not set: no hostile streams")
 def test_hostile_streams_give_rows_or_an_error():
     rows = errors = 0
@@ -251,6 +253,7 @@ def recorded_streams():
             yield b"".join(m.serialize().to_pybytes() for m in schemas[:1] + batches)
 
 
+@pytest.mark.told
 @pytest.mark.skipif(not SHARED, reason="MORTAR_SHARED is not set: no recordings")
 def test_recorded_results_are_equal():
     streams = set(recorded_streams())

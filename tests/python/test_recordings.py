@@ -27,7 +27,7 @@ from thrift.Thrift import TMessageType  # noqa: E402
 from thrift.transport.TTransport import TMemoryBuffer  # noqa: E402
 
 OURS = ROOT / "tests" / "fixtures" / "recordings"
-SEED = int(os.environ.get("MORTAR_SEED", random.SystemRandom().randrange(2**32)))
+SEED = int(os.environ["MORTAR_SEED"])  # conftest.py chooses one
 LAST = re.compile(r"(\d+) exchanges, (\d+) decoded, (\d+) failed")
 
 
@@ -268,16 +268,17 @@ def test_blank_lines_and_carriage_returns_are_fine(tmp_path):
     assert decode(tmp_path / "r")[2] == (20, 20, 0)
 
 
-def test_more_rows_than_declared_are_cut(tmp_path):
+def test_more_rows_than_declared_are_a_failure(tmp_path):
     path = copy(tmp_path) / DIRECT
     lines = path.read_text().splitlines()
     lines[1] = json.dumps(declare(4)(json.loads(lines[1])))
-    path.write_text("\n".join(lines))
-    _, out, numbers = decode(tmp_path / "r")
-    assert numbers == (20, 20, 0)
-    assert "9 Arrow batches with 19 rows, 1 column sets with 3 rows" in out
+    path.write_text("\n\n \n".join(lines))  # blank lines are no exchanges
+    status, out, numbers = decode(tmp_path / "r")
+    assert status == 1 and numbers[2] == 1
+    assert any("4 rows are declared, the batch holds " in line for line in out)
 
 
+@pytest.mark.told
 def test_damage_anywhere_is_survived(tmp_path):
     """Bytes of bodies are spoiled at random; decode() refuses any death by signal."""
     rng = random.Random(SEED)
@@ -315,7 +316,10 @@ def test_files_that_are_none(tmp_path):
 def test_folder_without_recordings(tmp_path):
     status, out, numbers = decode(tmp_path)
     assert status == 1 and numbers == (0, 0, 0)
-    assert "no .jsonl file" in out[0]
+    assert "no recorded exchange" in out[0]
+    (tmp_path / "empty.jsonl").touch()
+    status, out, numbers = decode(tmp_path)
+    assert status == 1 and numbers == (0, 0, 0)
 
 
 # ---- Arrow: our reader and pyarrow's --------------------------------------------------------
@@ -444,6 +448,7 @@ def test_shared_recordings_are_decoded(shared):
     assert wanted > 300
 
 
+@pytest.mark.told
 def test_shared_batches_are_pyarrow_s(shared, bridge):
     count, rows = compare(bridge, shared / "recordings")
     print(f"{count} streams, {rows} rows equal")

@@ -119,6 +119,7 @@ def test_same_as_the_connector(kind, nulls, size, mine, exact):
     covered[kind, nulls, size] += len(got)
 
 
+@pytest.mark.told
 def test_coverage_is_whole():
     """Prints the table (pytest -s); runs after the tests above, and only says what they did."""
     asked = set(itertools.product(TYPES, NULLS, SIZES))

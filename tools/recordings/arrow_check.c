@@ -1,5 +1,5 @@
-/* Arrow batches and files. The rows that a reply declares win over those of its batch, as for the
- * library: a batch may hold more and is cut; one that holds fewer is a failure. */
+/* Arrow batches and files. The library lets a batch hold more rows than the reply declares and cuts
+ * it; here any difference is a failure, as no recorded server made one. */
 #include "tools/recordings/arrow_check.h"
 
 #include <inttypes.h>
@@ -23,14 +23,22 @@ static enum mortar_status fill_slab(struct mtr_lz4 *decoder, struct mtr_span in,
   return mtr_buf_append(&(*slab)->buf, in.data, in.size, err);
 }
 
-static enum mortar_status check_rows(struct ArrowArray *batch, int64_t declared,
+static enum mortar_status check_rows(const struct ArrowArray *batch, int64_t declared,
                                      struct mortar_error *err)
 {
-  if (declared < 0 || batch->length < declared)
-    return mtr_fail(err, MORTAR_CORRUPT, "%" PRId64 " rows are declared, the batch holds %" PRId64,
-                    declared, batch->length);
-  mtr_arrow_truncate(batch, declared);
-  return MORTAR_OK;
+  if (batch->length == declared) return MORTAR_OK;
+  return mtr_fail(err, MORTAR_CORRUPT, "%" PRId64 " rows are declared, the batch holds %" PRId64,
+                  declared, batch->length);
+}
+
+/* The next message; one that the bytes end inside of is corrupt here, as no more will come. */
+static enum mortar_status next_message(struct mtr_span bytes, struct mtr_ipc_message *out,
+                                       struct mortar_error *err)
+{
+  enum mortar_status st = mtr_ipc_next(bytes, out, err);
+
+  if (st != MORTAR_MORE) return st;
+  return mtr_fail(err, MORTAR_CORRUPT, "the Arrow message is cut short, or is no Arrow message");
 }
 
 /* Behind a batch nothing may stand but the end of the stream. */
@@ -39,7 +47,7 @@ static enum mortar_status check_end(struct mtr_span rest, struct mortar_error *e
   struct mtr_ipc_message end;
 
   if (rest.size == 0) return MORTAR_OK;
-  MTR_TRY(mtr_ipc_next(rest, &end, err));
+  MTR_TRY(next_message(rest, &end, err));
   if (end.kind == MTR_IPC_END && end.size == rest.size) return MORTAR_OK;
   return mtr_fail(err, MORTAR_CORRUPT, "%zu bytes behind the batch", rest.size);
 }
@@ -60,7 +68,7 @@ static enum mortar_status read_only_batch(const struct mtr_arrow_schema *schema,
   struct mtr_span stream = mtr_buf_span(&slab->buf);
   struct mtr_ipc_message message;
 
-  MTR_TRY(mtr_ipc_next(stream, &message, err));
+  MTR_TRY(next_message(stream, &message, err));
   MTR_TRY(check_end(mtr_span_of(stream.data + message.size, stream.size - message.size), err));
   return read_message(schema, &message, slab, out, err);
 }
@@ -133,11 +141,11 @@ static enum mortar_status check_stream(struct report *r, struct mtr_slab *slab,
   struct mtr_arrow_schema schema;
 
   MTR_TRY(mtr_ipc_read_schema(rest, arena, &schema, err));
-  MTR_TRY(mtr_ipc_next(rest, &message, err));
+  MTR_TRY(next_message(rest, &message, err));
   for (;;) {
     rest = mtr_span_of(rest.data + message.size, rest.size - message.size);
     if (message.kind == MTR_IPC_END || rest.size == 0) break;
-    MTR_TRY(mtr_ipc_next(rest, &message, err));
+    MTR_TRY(next_message(rest, &message, err));
     if (message.kind != MTR_IPC_END) MTR_TRY(check_file_batch(r, &schema, &message, slab, err));
   }
   return rest.size ? mtr_fail(err, MORTAR_CORRUPT, "%zu bytes behind the end", rest.size)
