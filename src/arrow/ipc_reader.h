@@ -3,8 +3,8 @@
  * Everything in them is taken for hostile: flatbuffer offsets, lengths, buffer ranges, list and
  * string offsets, map shapes. What is accepted can be read by anyone without further checks, but
  * for text, which is not checked to be UTF-8, and values (a date may lie anywhere).
- * Not read: dictionary batches, compressed bodies other than LZ4 frames, metadata before V4,
- * big-endian streams: each is UNSUPPORTED with its name. Corrupt input is CORRUPT.
+ * Not read: dictionary batches, bodies compressed by other codecs than LZ4 and zstd, metadata
+ * before V4, big-endian streams: each is UNSUPPORTED with its name. Corrupt input is CORRUPT.
  * Sources: Arrow columnar format, "IPC"; flatbuffers Schema.fbs and Message.fbs, V5. */
 #ifndef MTR_ARROW_IPC_READER_H
 #define MTR_ARROW_IPC_READER_H
@@ -37,7 +37,7 @@ MORTAR_MUST_USE enum mortar_status mtr_ipc_read_schema(struct mtr_span stream,
 /* Reads a RecordBatch message as a struct array whose buffers point into `body`, with no copy.
  * owner holds the memory of body; the array and each of its children keep one count of it until
  * they are released, so children may be moved out. One allocation for the whole batch. body must
- * be 8-byte aligned (64 is better): MORTAR_INVALID otherwise. An LZ4-compressed body is decoded
+ * be 8-byte aligned (64 is better): MORTAR_INVALID otherwise. A compressed body is decoded
  * into memory of its own instead. */
 MORTAR_MUST_USE enum mortar_status mtr_ipc_read_batch(const struct mtr_arrow_schema *schema,
                                                       const struct mtr_ipc_message *message,

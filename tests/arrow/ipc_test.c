@@ -592,10 +592,10 @@ static void broken_compressed_bodies_never_lead_outside(void **state)
   compress_stream(&s, &out, false, 0, &packed);
   break_each_byte(packed.data, packed.size);
   mtr_buf_fini(&packed);
+  /* LZ4 frames that are said to be zstd, and a codec that nobody knows. */
   for (codec = 1; codec <= 2; codec++) {
     compress_stream(&s, &out, false, codec, &packed);
-    assert_int_equal(read_all(packed.data, packed.size),
-                     codec == 1 ? MORTAR_UNSUPPORTED : MORTAR_CORRUPT);
+    assert_int_equal(read_all(packed.data, packed.size), MORTAR_CORRUPT);
     mtr_buf_fini(&packed);
   }
   mtr_buf_fini(&out);
