@@ -1,3 +1,4 @@
+/* Chooses the converter of a column by its Arrow format. The converters are in convert_*.c. */
 #include "python/native/column.h"
 
 #include <stdio.h>

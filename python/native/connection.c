@@ -1,3 +1,5 @@
+/* Opens and closes a session, keeps plans and the list of open cursors. Statements are the
+ * cursor's. */
 #include "python/native/connection.h"
 
 #include <stddef.h>

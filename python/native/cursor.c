@@ -1,3 +1,5 @@
+/* Executes and fetches. What waits lets the interpreter's lock go; what finds its rows here
+ * does not. */
 #include "python/native/cursor.h"
 
 #include <stddef.h>

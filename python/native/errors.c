@@ -1,3 +1,4 @@
+/* Makes exceptions. It invents no text: the library and the server have said what went wrong. */
 #include "python/native/errors.h"
 
 /* The class for a status. The switch has no default, so that a new status is a warning here. */

@@ -1,3 +1,4 @@
+/* Derives description and row type from a result, once for each shape. Holds no rows. */
 #include "python/native/plan.h"
 
 #include <ctype.h>

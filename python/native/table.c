@@ -1,3 +1,4 @@
+/* Arrow batches as a Python object that hands them over once. Looks at no value. */
 #include "python/native/table.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Lets the interpreter's lock go around a wait and looks for signals meanwhile. */
 #include "python/native/wait.h"
 
 /* On the waiting thread, without the lock. Nonzero ends the wait. */

@@ -1,3 +1,4 @@
+/* Chunks that double in size up to a bound; freed all at once, never one object at a time. */
 #include "base/arena.h"
 
 #include <stddef.h>

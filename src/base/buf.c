@@ -1,3 +1,4 @@
+/* Growth by doubling up to the stated maximum. Never shrinks but by mtr_buf_trim. */
 #include "base/buf.h"
 
 #include <stdarg.h>

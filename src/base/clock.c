@@ -1,3 +1,4 @@
+/* Reads the monotonic clock and counts with it, without overflow. Knows no calendar. */
 #include "base/clock.h"
 
 #include <time.h>

@@ -1,3 +1,4 @@
+/* Fills errors from the one status table. Formats text; translates and logs nothing. */
 #include "base/error.h"
 
 #include <stdarg.h>

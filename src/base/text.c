@@ -1,3 +1,4 @@
+/* ASCII and UTF-8 by the byte. No locale, no allocation. */
 #include "base/text.h"
 
 /* How long the character with this first byte is; 1 for a byte that is none. */

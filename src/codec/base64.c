@@ -1,3 +1,4 @@
+/* The encoder; there is no decoder here. */
 #include "codec/base64.h"
 
 #include "base/error.h"

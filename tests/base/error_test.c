@@ -1,3 +1,4 @@
+/* Errors: texts that are cut, prefixes, the table. */
 #include "base/error.h"
 
 #include "tests/support/test.h"

@@ -1,3 +1,4 @@
+/* Text: characters that are cut, UTF-8, numbers, ids. */
 #include "base/text.h"
 
 #include "tests/support/test.h"

@@ -1,3 +1,4 @@
+/* Counts, fails the n-th call, moves every block at each resize, and checks sizes. */
 #include "tests/support/failing_alloc.h"
 
 #include <stdio.h>
