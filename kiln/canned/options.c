@@ -17,6 +17,7 @@ enum option_id {
   OPT_ROWS,
   OPT_CHECKSUM,
   OPT_REPLY,
+  OPT_FAULTS,
   OPT_READY_FILE,
   OPT_HELP,
   OPT_VERSION
@@ -32,6 +33,7 @@ static const struct option known[] = {
     {"rows", required_argument, NULL, OPT_ROWS},
     {"checksum", no_argument, NULL, OPT_CHECKSUM},
     {"reply", required_argument, NULL, OPT_REPLY},
+    {"faults", required_argument, NULL, OPT_FAULTS},
     {"ready-file", required_argument, NULL, OPT_READY_FILE},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
@@ -54,6 +56,7 @@ const char *kiln_canned_usage(void)
          "  --checksum           LZ4 frames with checksums\n"
          "  --reply PATH=STATUS:TYPE:FILE\n"
          "                       answer this path with a file; may be repeated\n"
+         "  --faults FILE        misbehave by this fault script; \"on\" begins without rules\n"
          "  --ready-file FILE    write the ready line there too\n"
          "  --help, --version\n"
          "\n"
@@ -110,6 +113,13 @@ static enum mortar_status add_reply(char *text, struct kiln_canned_command *out,
   return MORTAR_OK;
 }
 
+/* A file that is called "on" is "./on". */
+static void take_faults(const char *value, struct kiln_options *server)
+{
+  server->faults = true;
+  if (strcmp(value, "on") != 0) server->faults_file = value;
+}
+
 static enum mortar_status take_port(const char *text, int *port, struct mortar_error *err)
 {
   int64_t value = 0;
@@ -145,6 +155,9 @@ static enum mortar_status take(int id, char *value, struct kiln_canned_command *
       return MORTAR_OK;
     case OPT_REPLY:
       return add_reply(value, out, err);
+    case OPT_FAULTS:
+      take_faults(value, &out->server);
+      return MORTAR_OK;
     case OPT_READY_FILE:
       out->ready_file = value;
       return MORTAR_OK;

@@ -2,6 +2,7 @@
  * get the EXCEPTION for an unknown method. */
 #include "base/error.h"
 #include "base/text.h"
+#include "kiln/server/faults.h"
 #include "kiln/server/info.h"
 #include "kiln/server/operation.h"
 #include "kiln/server/reply.h"
@@ -11,16 +12,7 @@
  * without a pause of their own rely on it. */
 enum { POLL_MS = 1000 };
 
-/* ---- Look-up ------------------------------------------------------------------------------ */
-
-static struct kiln_operation *find(struct kiln_core *core,
-                                   const struct mtr_TOperationHandle *handle)
-{
-  const struct mtr_THandleIdentifier *id = handle ? handle->operation_id : NULL;
-  struct kiln_entry *entry = id ? kiln_table_find(&core->operations, id->guid, id->secret) : NULL;
-
-  return entry ? KILN_OWNER(entry, struct kiln_operation, entry) : NULL;
-}
+/* ---- Refusing ----------------------------------------------------------------------------- */
 
 static void refuse_handle(struct kiln_exchange *x, const struct mtr_TOperationHandle *handle)
 {
@@ -166,6 +158,7 @@ static void execute_inline(struct kiln_exchange *x, struct kiln_session *session
   known.ok = core->engine->execute(core->engine_ctx, session->engine_session, &statement, &ctx,
                                    &known.answer, &known.error);
   known.ctx = atomic_load(&ctx);
+  if (core->faults) kiln_attempts_executed(&core->faults->attempts, req->statement, 1);
   if (!known.ok || !known.answer.prepared || !statement.prepared_ok ||
       !kiln_ids_uuid(&core->ids, guid)) {
     start(x, session, &known);
@@ -206,7 +199,7 @@ static void status_known(struct kiln_exchange *x, struct kiln_operation *op)
 static void on_status(struct kiln_exchange *x)
 {
   const struct mtr_TGetOperationStatusReq *req = x->request;
-  struct kiln_operation *op = find(x->core, req->operation_handle);
+  struct kiln_operation *op = kiln_operation_find(x->core, req->operation_handle);
 
   if (!op)
     refuse_handle(x, req->operation_handle);
@@ -250,7 +243,7 @@ static void fetch_log(struct kiln_exchange *x)
 static void on_fetch(struct kiln_exchange *x)
 {
   const struct mtr_TFetchResultsReq *req = x->request;
-  struct kiln_operation *op = find(x->core, req->operation_handle);
+  struct kiln_operation *op = kiln_operation_find(x->core, req->operation_handle);
   const char *why = op ? why_no_fetch(op, req) : NULL;
 
   if (!op)
@@ -270,7 +263,7 @@ static void on_fetch(struct kiln_exchange *x)
 static void on_metadata(struct kiln_exchange *x)
 {
   const struct mtr_TGetResultSetMetadataReq *req = x->request;
-  struct kiln_operation *op = find(x->core, req->operation_handle);
+  struct kiln_operation *op = kiln_operation_find(x->core, req->operation_handle);
   const char *why = op ? why_no_rows(op) : NULL;
 
   if (!op)
@@ -286,7 +279,7 @@ static void on_metadata(struct kiln_exchange *x)
 static void on_close(struct kiln_exchange *x)
 {
   const struct mtr_TCloseOperationReq *req = x->request;
-  struct kiln_operation *op = find(x->core, req->operation_handle);
+  struct kiln_operation *op = kiln_operation_find(x->core, req->operation_handle);
 
   if (!op) {
     refuse_handle(x, req->operation_handle);
@@ -299,7 +292,7 @@ static void on_close(struct kiln_exchange *x)
 static void on_cancel(struct kiln_exchange *x)
 {
   const struct mtr_TCancelOperationReq *req = x->request;
-  struct kiln_operation *op = find(x->core, req->operation_handle);
+  struct kiln_operation *op = kiln_operation_find(x->core, req->operation_handle);
 
   if (!op) {
     refuse_handle(x, req->operation_handle);

@@ -5,12 +5,15 @@
 
 #include <event2/event.h>
 
+#include "kiln/server/clock.h"
 #include "kiln/server/ids.h"
 #include "kiln/server/list.h"
 #include "kiln/server/pool.h"
 #include "kiln/server/server.h"
 #include "kiln/server/stats.h"
 #include "kiln/server/table.h"
+
+struct kiln_faults;
 
 struct kiln_core {
   const struct kiln_engine *engine;
@@ -29,6 +32,8 @@ struct kiln_core {
   struct event *nudge;        /* interrupts these again and again */
   bool stopping;
   struct kiln_stats stats;
+  struct kiln_clock clock;
+  struct kiln_faults *faults; /* NULL: not allowed */
 };
 
 /* Has the job run: on a worker, or here and now when the engine says that it never blocks. */

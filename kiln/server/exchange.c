@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "kiln/server/fault_apply.h"
 #include "kiln/server/http.h"
 #include "kiln/server/status.h"
 
@@ -107,6 +108,14 @@ static void release(struct kiln_exchange *x)
   core->idle_count++;
 }
 
+struct evhttp_request *kiln_exchange_give_up(struct kiln_exchange *x)
+{
+  struct evhttp_request *http = x->http;
+
+  release(x);
+  return http;
+}
+
 void kiln_exchange_drain(struct kiln_core *core)
 {
   struct kiln_exchange *x;
@@ -119,12 +128,11 @@ void kiln_exchange_drain(struct kiln_core *core)
 
 static void reject_bytes(struct kiln_exchange *x, const char *text)
 {
-  struct evhttp_request *http = x->http;
+  struct kiln_core *core = x->core;
 
-  x->core->stats.errors++;
-  x->core->stats.calls[KILN_CALL_OTHER]++;
-  release(x);
-  kiln_http_error(http, 400, text);
+  core->stats.errors++;
+  core->stats.calls[KILN_CALL_OTHER]++;
+  kiln_http_error(core, kiln_exchange_give_up(x), 400, text);
 }
 
 static void unknown_method(struct kiln_exchange *x, const struct mtr_message *head)
@@ -166,6 +174,7 @@ void kiln_exchange_dispatch(struct kiln_exchange *x)
     kiln_exchange_exception(x, x->call->name, EXCEPTION_PROTOCOL, err.message);
     return;
   }
+  if (x->core->faults && kiln_fault_on_call(x)) return;
   x->call->handle(x);
 }
 
@@ -217,16 +226,17 @@ static bool add_tail(struct evbuffer *to, struct mtr_span tail)
 
 static void send_now(struct kiln_exchange *x)
 {
+  struct kiln_core *core = x->core;
   struct evhttp_request *http = x->http;
   struct evbuffer *body = evhttp_request_get_output_buffer(http);
   bool ok = add_out(body, &x->out) && add_tail(body, x->tail);
 
-  x->core->stats.bytes_out += evbuffer_get_length(body);
+  core->stats.bytes_out += evbuffer_get_length(body);
   release(x);
   if (ok)
-    kiln_http_reply(http, 200, "application/x-thrift");
+    kiln_http_reply(core, http, 200, "application/x-thrift");
   else
-    kiln_http_error(http, 500, "out of memory");
+    kiln_http_error(core, http, 500, "out of memory");
 }
 
 void kiln_exchange_send(struct kiln_exchange *x)
@@ -248,16 +258,15 @@ enum mortar_status kiln_exchange_encode(struct kiln_exchange *x, const void *bod
 void kiln_exchange_exception(struct kiln_exchange *x, const char *name, int32_t type,
                              const char *text)
 {
-  struct evhttp_request *http = x->http;
+  struct kiln_core *core = x->core;
 
-  x->core->stats.errors++;
+  core->stats.errors++;
   mtr_buf_reset(&x->out);
   if (mtr_message_write_exception(&x->out, name, x->seqid, type, text, NULL) == MORTAR_OK) {
     kiln_exchange_send(x);
     return;
   }
-  release(x);
-  kiln_http_error(http, 500, "out of memory");
+  kiln_http_error(core, kiln_exchange_give_up(x), 500, "out of memory");
 }
 
 void kiln_exchange_reply(struct kiln_exchange *x, const void *body)
@@ -331,10 +340,10 @@ void kiln_exchange_prepared(struct kiln_exchange *x, const struct kiln_answer *a
 
 void kiln_exchange_unavailable(struct kiln_exchange *x)
 {
-  struct evhttp_request *http = x->http;
+  struct kiln_core *core = x->core;
+  struct evhttp_request *http = kiln_exchange_give_up(x);
 
-  x->core->stats.errors++;
-  release(x);
+  core->stats.errors++;
   (void)evhttp_add_header(evhttp_request_get_output_headers(http), "Retry-After", "1");
-  kiln_http_error(http, 503, "the server has too much to do or is stopping");
+  kiln_http_error(core, http, 503, "the server has too much to do or is stopping");
 }

@@ -80,6 +80,9 @@ void kiln_exchange_exception(struct kiln_exchange *x, const char *name, int32_t 
 void kiln_exchange_prepared(struct kiln_exchange *x, const struct kiln_answer *answer,
                             const uint8_t guid[KILN_ID_SIZE]);
 
+/* Frees x without an answer; the caller answers the request that it gets. */
+struct evhttp_request *kiln_exchange_give_up(struct kiln_exchange *x);
+
 /* 503: the server is stopping or has too much to do. Frees x. */
 void kiln_exchange_unavailable(struct kiln_exchange *x);
 

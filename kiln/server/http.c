@@ -3,14 +3,12 @@
 #include "kiln/server/http.h"
 
 #include <event2/buffer.h>
-#include <event2/keyvalq_struct.h>
 #include <string.h>
 
 #include "kiln/server/auth.h"
+#include "kiln/server/control.h"
 #include "kiln/server/exchange.h"
-
-/* The page of statistics holds 256 texts of 200 bytes, each byte six at most in JSON. */
-enum { STATS_LIMIT = 1024 * 1024 };
+#include "kiln/server/fault_apply.h"
 
 static const char *reason_of(int status)
 {
@@ -27,32 +25,48 @@ static const char *reason_of(int status)
       return "Not Found";
     case 405:
       return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
     case 413:
       return "Payload Too Large";
     case 429:
       return "Too Many Requests";
     case 500:
       return "Internal Server Error";
+    case 502:
+      return "Bad Gateway";
     case 503:
       return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
     default:
       return "Answer";
   }
 }
 
-void kiln_http_reply(struct evhttp_request *http, int status, const char *content_type)
+void kiln_http_send(struct evhttp_request *http, int status, const char *content_type)
 {
-  (void)evhttp_add_header(evhttp_request_get_output_headers(http), "Content-Type", content_type);
+  struct evkeyvalq *headers = evhttp_request_get_output_headers(http);
+
+  if (content_type) (void)evhttp_add_header(headers, "Content-Type", content_type);
   evhttp_send_reply(http, status, reason_of(status), NULL);
 }
 
-void kiln_http_error(struct evhttp_request *http, int status, const char *text)
+void kiln_http_reply(struct kiln_core *core, struct evhttp_request *http, int status,
+                     const char *content_type)
+{
+  if (core->faults && kiln_fault_on_reply(core, http, status, content_type)) return;
+  kiln_http_send(http, status, content_type);
+}
+
+void kiln_http_error(struct kiln_core *core, struct evhttp_request *http, int status,
+                     const char *text)
 {
   struct evbuffer *out = evhttp_request_get_output_buffer(http);
 
   (void)evbuffer_drain(out, evbuffer_get_length(out));
   (void)evbuffer_add_printf(out, "{\"error_code\":%d,\"message\":\"%s\"}", status, text);
-  kiln_http_reply(http, status, "application/json; charset=utf-8");
+  kiln_http_reply(core, http, status, "application/json; charset=utf-8");
 }
 
 static bool is_rest(const char *path, const char *name)
@@ -76,7 +90,7 @@ static bool is_thrift_path(const char *path)
   return size >= n && strncmp(path + size - n, hive, n) == 0;
 }
 
-static void refuse_credentials(struct evhttp_request *http, int status)
+static void refuse_credentials(struct kiln_core *core, struct evhttp_request *http, int status)
 {
   const char *text = status == 401 ? "Credential was not sent." : "Invalid access token.";
 
@@ -84,7 +98,7 @@ static void refuse_credentials(struct evhttp_request *http, int status)
                           text);
   if (status == 401)
     (void)evhttp_add_header(evhttp_request_get_output_headers(http), "WWW-Authenticate", "Bearer");
-  kiln_http_error(http, status, text);
+  kiln_http_error(core, http, status, text);
 }
 
 static bool may_speak(struct kiln_core *core, struct evhttp_request *http)
@@ -94,7 +108,7 @@ static bool may_speak(struct kiln_core *core, struct evhttp_request *http)
 
   if (status == 0) return true;
   core->stats.errors++;
-  refuse_credentials(http, status);
+  refuse_credentials(core, http, status);
   return false;
 }
 
@@ -104,44 +118,48 @@ static void answer_call(struct kiln_core *core, struct evhttp_request *http)
 
   if (evhttp_request_get_command(http) != EVHTTP_REQ_POST) {
     (void)evhttp_add_header(evhttp_request_get_output_headers(http), "Allow", "POST");
-    kiln_http_error(http, 405, "a Thrift call is a POST");
+    kiln_http_error(core, http, 405, "a Thrift call is a POST");
     return;
   }
   if (!may_speak(core, http)) return;
   x = kiln_exchange_new(core, http);
   if (!x)
-    kiln_http_error(http, 500, "out of memory");
+    kiln_http_error(core, http, 500, "out of memory");
   else if (core->stopping)
     kiln_exchange_unavailable(x);
   else
     kiln_exchange_dispatch(x);
 }
 
-static void answer_stats(struct kiln_core *core, struct evhttp_request *http)
+static const char *path_of(struct evhttp_request *http)
 {
-  struct mtr_buf json;
-
-  mtr_buf_init(&json, NULL, "statistics", STATS_LIMIT);
-  if (kiln_stats_json(&core->stats, &json, NULL) == MORTAR_OK &&
-      evbuffer_add(evhttp_request_get_output_buffer(http), json.data, json.size) == 0)
-    kiln_http_reply(http, 200, "application/json");
-  else
-    kiln_http_error(http, 500, "out of memory");
-  mtr_buf_fini(&json);
-}
-
-void kiln_http_on_request(struct evhttp_request *http, void *arg)
-{
-  struct kiln_front *front = arg;
   const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(http);
   const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
 
-  if (!path) path = "";
-  if (kiln_routes_answer(front->routes, front->core->base, path, http)) return;
-  if (is_thrift_path(path))
-    answer_call(front->core, http);
-  else if (strcmp(path, "/kiln/stats") == 0)
-    answer_stats(front->core, http);
-  else
-    kiln_http_error(http, 404, "no such path");
+  return path ? path : "";
+}
+
+/* What is neither a call nor Kiln's own. */
+static void answer_path(void *arg, struct evhttp_request *http)
+{
+  struct kiln_front *front = arg;
+
+  if (!kiln_routes_answer(front->routes, path_of(http), http))
+    kiln_http_error(front->core, http, 404, "no such path");
+}
+
+/* A route may stand in the place of a warehouse's path, but not in that of Kiln's own. */
+void kiln_http_on_request(struct evhttp_request *http, void *arg)
+{
+  struct kiln_front *front = arg;
+  struct kiln_core *core = front->core;
+  const char *path = path_of(http);
+
+  if (core->faults && kiln_fault_on_request(core, http)) return;
+  if (kiln_control_is_path(path))
+    kiln_control_answer(core, path, http);
+  else if (is_thrift_path(path) && !kiln_routes_have(front->routes, path))
+    answer_call(core, http);
+  else if (!core->faults || !kiln_fault_on_path(core, http, path, answer_path, front))
+    answer_path(front, http);
 }

@@ -18,10 +18,16 @@ struct kiln_front {
 /* evhttp's callback for every request; arg is a struct kiln_front. */
 void kiln_http_on_request(struct evhttp_request *http, void *arg);
 
-/* Sends what is in the request's output buffer. */
-void kiln_http_reply(struct evhttp_request *http, int status, const char *content_type);
+/* Replies with what is in the request's output buffer; content_type NULL: none is said. A fault may
+ * change the reply, or take its time with it. */
+void kiln_http_reply(struct kiln_core *core, struct evhttp_request *http, int status,
+                     const char *content_type);
 
-/* {"error_code":status,"message":text}, as a warehouse's gateway answers. */
-void kiln_http_error(struct evhttp_request *http, int status, const char *text);
+/* {"error_code":status,"message":text}, as a warehouse's gateway answers. text needs no escapes. */
+void kiln_http_error(struct kiln_core *core, struct evhttp_request *http, int status,
+                     const char *text);
+
+/* The same as reply, past all faults. */
+void kiln_http_send(struct evhttp_request *http, int status, const char *content_type);
 
 #endif

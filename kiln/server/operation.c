@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "kiln/server/faults.h"
 #include "kiln/server/reply.h"
 #include "kiln/server/status.h"
 
@@ -169,6 +170,7 @@ enum mortar_status kiln_operation_new(struct kiln_session *session, struct mtr_s
   MTR_GOTO(copy_request(op, bytes, err));
   MTR_GOTO(kiln_table_add(&core->operations, &core->ids, "operation", &op->entry, err));
   kiln_list_append(&session->operations, &op->in_session);
+  op->last_used = session->last_used;
   core->stats.operations_open++;
   core->stats.operations_total++;
   *out = op;
@@ -176,6 +178,47 @@ enum mortar_status kiln_operation_new(struct kiln_session *session, struct mtr_s
 done:
   if (op) destroy(op);
   return st;
+}
+
+/* ---- Finding ------------------------------------------------------------------------------ */
+
+bool kiln_operation_at_work(const struct kiln_operation *op)
+{
+  return op->busy || op->state == MTR_OPERATION_RUNNING;
+}
+
+bool kiln_operation_expired(const struct kiln_operation *op)
+{
+  const struct kiln_clock *clock = &op->core->clock;
+
+  return !kiln_operation_at_work(op) &&
+         kiln_clock_expired(clock, op->last_used, clock->operation_idle_ms);
+}
+
+static void touch(struct kiln_operation *op)
+{
+  if (op->core->clock.watched) op->last_used = kiln_clock_now(&op->core->clock);
+  kiln_session_touch(op->session);
+}
+
+struct kiln_operation *kiln_operation_find(struct kiln_core *core,
+                                           const struct mtr_TOperationHandle *handle)
+{
+  const struct mtr_THandleIdentifier *id = handle ? handle->operation_id : NULL;
+  struct kiln_entry *entry = id ? kiln_table_find(&core->operations, id->guid, id->secret) : NULL;
+  struct kiln_operation *op = entry ? KILN_OWNER(entry, struct kiln_operation, entry) : NULL;
+
+  if (!op || !core->clock.watched) return op;
+  if (kiln_session_expired(op->session)) {
+    kiln_session_close(op->session);
+    return NULL;
+  }
+  if (kiln_operation_expired(op)) {
+    kiln_operation_close(op);
+    return NULL;
+  }
+  touch(op);
+  return op;
 }
 
 /* ---- Waiting ------------------------------------------------------------------------------ */
@@ -227,6 +270,7 @@ static void job_ended(struct kiln_operation *op)
 {
   op->busy = false;
   kiln_list_remove(&op->in_canceling);
+  touch(op);
 }
 
 static void done_clean(struct kiln_job *job)
@@ -337,6 +381,7 @@ static bool call_engine(struct kiln_operation *op)
     kiln_fail(&op->error, "57014", "the statement was canceled");
     return false;
   }
+  op->entered = true;
   return core->engine->execute(core->engine_ctx, op->session->engine_session, &op->statement,
                                &op->ctx, &op->answer, &op->error);
 }
@@ -360,11 +405,21 @@ static void run_statement(struct kiln_job *job)
   if (!op->run_ok) finish(op);
 }
 
+/* Shown from the start, since tests look while a statement runs; taken back by done_statement when
+ * it was canceled before the engine saw it. */
+static void count_execution(struct kiln_operation *op, int by)
+{
+  struct kiln_faults *faults = op->core->faults;
+
+  if (faults) kiln_attempts_executed(&faults->attempts, op->req->statement, by);
+}
+
 static void done_statement(struct kiln_job *job)
 {
   struct kiln_operation *op = KILN_OWNER(job, struct kiln_operation, job);
 
   if (!op->run_ok) op->core->stats.errors++;
+  if (!op->answered && !op->entered) count_execution(op, -1);
   job_ended(op);
   if (op->state == MTR_OPERATION_RUNNING)
     set_state(op, op->run_ok ? MTR_OPERATION_FINISHED : MTR_OPERATION_ERROR);
@@ -387,6 +442,7 @@ static void arm_deadline(struct kiln_operation *op)
 void kiln_operation_start(struct kiln_operation *op, const struct kiln_outcome *known)
 {
   if (known) adopt_outcome(op, known);
+  if (!known) count_execution(op, 1);
   arm_deadline(op);
   submit(op, run_statement, done_statement);
 }

@@ -31,11 +31,12 @@ struct kiln_operation {
   int32_t layout;        /* of its rows: MTR_ROWSET_... */
   int32_t state;         /* MTR_OPERATION_... */
   struct event deadline; /* of the statement's queryTimeout */
-  bool busy, closed, waking, run_ok, answered;
+  bool busy, closed, waking, run_ok, answered, entered;
   struct kiln_answer answer;
   struct kiln_rows *rows; /* after a run that went well */
   struct kiln_error error;
-  int64_t next_row; /* of the next page */
+  int64_t next_row;  /* of the next page */
+  int64_t last_used; /* of core's clock, when that is watched */
 
   pthread_mutex_t ctx_lock;
   _Atomic(void *) ctx;
@@ -76,6 +77,17 @@ void kiln_operation_wait(struct kiln_operation *op, struct kiln_exchange *x, int
 /* Makes the next page and replies with it. The operation is FINISHED and not busy. */
 void kiln_operation_page(struct kiln_operation *op, struct kiln_exchange *x, int64_t max_rows,
                          int64_t max_bytes);
+
+/* NULL unless the handle names an open operation. One that was idle for too long, or whose session
+ * was, is closed here. */
+struct kiln_operation *kiln_operation_find(struct kiln_core *core,
+                                           const struct mtr_TOperationHandle *handle);
+
+/* Runs, or makes a page. */
+bool kiln_operation_at_work(const struct kiln_operation *op);
+
+/* Idle for longer than it may be. */
+bool kiln_operation_expired(const struct kiln_operation *op);
 
 /* What to say about one that has ended otherwise than FINISHED. */
 void kiln_operation_failure(const struct kiln_operation *op, struct kiln_error *out);

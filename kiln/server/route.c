@@ -28,23 +28,27 @@ struct route {
 /* A reply that waits for its delay. */
 struct held {
   struct kiln_link link;
+  struct kiln_core *core;
   struct event *timer;
   struct evhttp_request *http;
   struct answer answer;
 };
 
 struct kiln_routes {
+  struct kiln_core *core;
   pthread_mutex_t lock;
   struct route *first;
   struct kiln_link held; /* loop thread only */
 };
 
-enum mortar_status kiln_routes_new(struct kiln_routes **out, struct mortar_error *err)
+enum mortar_status kiln_routes_new(struct kiln_core *core, struct kiln_routes **out,
+                                   struct mortar_error *err)
 {
   struct kiln_routes *routes = mtr_calloc(NULL, 1, sizeof *routes);
 
   *out = routes;
   if (!routes) return mtr_fail_nomem(err, "routes");
+  routes->core = core;
   (void)pthread_mutex_init(&routes->lock, NULL);
   kiln_list_init(&routes->held);
   return MORTAR_OK;
@@ -95,14 +99,15 @@ enum mortar_status kiln_routes_add(struct kiln_routes *routes, const char *path,
   return MORTAR_OK;
 }
 
-static void send_answer(struct evhttp_request *http, const struct answer *answer)
+static void send_answer(struct kiln_core *core, struct evhttp_request *http,
+                        const struct answer *answer)
 {
   struct evbuffer *out = evhttp_request_get_output_buffer(http);
 
   if (answer->size && evbuffer_add_reference(out, answer->body, answer->size, NULL, NULL) != 0)
-    kiln_http_error(http, 500, "out of memory");
+    kiln_http_error(core, http, 500, "out of memory");
   else
-    kiln_http_reply(http, answer->status, answer->content_type);
+    kiln_http_reply(core, http, answer->status, answer->content_type);
 }
 
 static void drop_held(struct held *held)
@@ -118,11 +123,11 @@ static void on_held(evutil_socket_t fd, short what, void *arg)
 
   (void)fd;
   (void)what;
-  send_answer(held->http, &held->answer);
+  send_answer(held->core, held->http, &held->answer);
   drop_held(held);
 }
 
-static void hold(struct kiln_routes *routes, struct event_base *base, struct evhttp_request *http,
+static void hold(struct kiln_routes *routes, struct evhttp_request *http,
                  const struct answer *answer)
 {
   struct timeval tv = {(time_t)(answer->delay_us / 1000000),
@@ -131,17 +136,27 @@ static void hold(struct kiln_routes *routes, struct event_base *base, struct evh
 
   if (held) {
     kiln_list_append(&routes->held, &held->link);
+    held->core = routes->core;
     held->http = http;
     held->answer = *answer;
-    held->timer = evtimer_new(base, on_held, held);
+    held->timer = evtimer_new(routes->core->base, on_held, held);
     if (held->timer && evtimer_add(held->timer, &tv) == 0) return;
     drop_held(held);
   }
-  kiln_http_error(http, 500, "out of memory");
+  kiln_http_error(routes->core, http, 500, "out of memory");
 }
 
-bool kiln_routes_answer(struct kiln_routes *routes, struct event_base *base, const char *path,
-                        struct evhttp_request *http)
+bool kiln_routes_have(struct kiln_routes *routes, const char *path)
+{
+  bool have;
+
+  (void)pthread_mutex_lock(&routes->lock);
+  have = find(routes, path) != NULL;
+  (void)pthread_mutex_unlock(&routes->lock);
+  return have;
+}
+
+bool kiln_routes_answer(struct kiln_routes *routes, const char *path, struct evhttp_request *http)
 {
   struct answer answer = {0};
   const struct route *route;
@@ -152,9 +167,9 @@ bool kiln_routes_answer(struct kiln_routes *routes, struct event_base *base, con
   (void)pthread_mutex_unlock(&routes->lock);
   if (!route) return false;
   if (answer.delay_us > 0)
-    hold(routes, base, http, &answer);
+    hold(routes, http, &answer);
   else
-    send_answer(http, &answer);
+    send_answer(routes->core, http, &answer);
   return true;
 }
 
@@ -165,7 +180,7 @@ void kiln_routes_free(struct kiln_routes *routes)
   if (!routes) return;
   while (!kiln_list_empty(&routes->held)) {
     struct held *held = KILN_OWNER(routes->held.next, struct held, link);
-    kiln_http_error(held->http, 503, "the server is stopping");
+    kiln_http_error(held->core, held->http, 503, "the server is stopping");
     drop_held(held);
   }
   while ((route = routes->first)) {

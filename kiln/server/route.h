@@ -2,14 +2,13 @@
 #ifndef KILN_SERVER_ROUTE_H
 #define KILN_SERVER_ROUTE_H
 
-#include <event2/event.h>
 #include <event2/http.h>
 
-#include "mortar/mortar.h"
+#include "kiln/server/core.h"
 
 struct kiln_routes;
 
-MORTAR_MUST_USE enum mortar_status kiln_routes_new(struct kiln_routes **out,
+MORTAR_MUST_USE enum mortar_status kiln_routes_new(struct kiln_core *core, struct kiln_routes **out,
                                                    struct mortar_error *err);
 
 /* See kiln_server_route. A path that is there already gets the new answer. */
@@ -19,8 +18,9 @@ MORTAR_MUST_USE enum mortar_status kiln_routes_add(struct kiln_routes *routes, c
                                                    struct mortar_error *err);
 
 /* Answers the request if its path is known; false: it is not, nothing was done. */
-bool kiln_routes_answer(struct kiln_routes *routes, struct event_base *base, const char *path,
-                        struct evhttp_request *http);
+bool kiln_routes_answer(struct kiln_routes *routes, const char *path, struct evhttp_request *http);
+
+bool kiln_routes_have(struct kiln_routes *routes, const char *path);
 
 /* Once the loop has ended: answers that wait for their delay become a 503. NULL is fine. */
 void kiln_routes_free(struct kiln_routes *routes);

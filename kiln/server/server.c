@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/wake.h"
 #include "kiln/server/exchange.h"
+#include "kiln/server/fault_apply.h"
 #include "kiln/server/http.h"
 #include "kiln/server/operation.h"
 #include "kiln/server/session.h"
@@ -44,7 +45,7 @@ enum {
 struct kiln_server {
   struct kiln_core core;
   struct kiln_front front;
-  char *token;
+  char *token, *address;
   struct evhttp *http;
   struct evhttp_bound_socket *bound; /* owned by http, gone once the server stops listening */
   struct event *accept_again;
@@ -107,6 +108,7 @@ static void on_stop(evutil_socket_t fd, short what, void *arg)
   if (server->bound) evhttp_del_accept_socket(server->http, server->bound);
   server->bound = NULL;
   end_timers(core);
+  if (core->faults) kiln_fault_end(core);
   while ((entry = kiln_table_any(&core->sessions)))
     kiln_session_close(KILN_OWNER(entry, struct kiln_session, entry));
   leave_if_idle(server);
@@ -162,6 +164,8 @@ static void *run_loop(void *arg)
 
 /* ---- Starting ----------------------------------------------------------------------------- */
 
+static char *copy_text(const char *text) { return mtr_strndup(NULL, text, strlen(text)); }
+
 static enum mortar_status copy_options(struct kiln_server *server,
                                        const struct kiln_options *options, struct mortar_error *err)
 {
@@ -169,13 +173,27 @@ static enum mortar_status copy_options(struct kiln_server *server,
 
   *own = *options;
   own->address = own->cert_file = own->key_file = own->cert_out = own->token = NULL;
+  own->faults_file = NULL;
+  own->faults = options->faults || options->faults_file;
   if (own->workers == 0) own->workers = DEFAULT_WORKERS;
   if (own->batch_rows <= 0) own->batch_rows = DEFAULT_BATCH_ROWS;
   if (own->direct_wait_ms <= 0) own->direct_wait_ms = DEFAULT_WAIT_MS;
+  server->address = copy_text(options->address ? options->address : "127.0.0.1");
+  own->address = server->address;
+  if (!server->address) return mtr_fail_nomem(err, "address");
   if (!options->token) return MORTAR_OK;
-  server->token = mtr_strndup(NULL, options->token, strlen(options->token));
+  server->token = copy_text(options->token);
   own->token = server->token;
   return server->token ? MORTAR_OK : mtr_fail_nomem(err, "token");
+}
+
+static enum mortar_status allow_faults(struct kiln_core *core, const struct kiln_options *options,
+                                       struct mortar_error *err)
+{
+  if (!core->options.faults) return MORTAR_OK;
+  MTR_TRY(kiln_faults_new(&core->faults, err));
+  if (!options->faults_file) return MORTAR_OK;
+  return kiln_faults_load_file(core->faults, options->faults_file, err);
 }
 
 /* Times are kept to the microsecond: a load test with a server time of 10 ms must not get 12. The
@@ -218,7 +236,7 @@ static enum mortar_status make_loop(struct kiln_server *server, struct mortar_er
   server->accept_again = evtimer_new(core->base, on_accept_again, server);
   if (!server->on_stop || !server->on_jobs || !core->nudge || !server->accept_again)
     return mtr_fail_nomem(err, "events of the loop");
-  return MORTAR_OK;
+  return kiln_clock_start(core, err);
 }
 
 static struct bufferevent *secure_connection(struct event_base *base, void *arg)
@@ -236,6 +254,23 @@ static struct bufferevent *secure_connection(struct event_base *base, void *arg)
   return bev;
 }
 
+/* Called for every connection where faults are allowed. NULL, without TLS and faults: evhttp makes
+ * its own. */
+static struct bufferevent *faulty_connection(struct event_base *base, void *arg)
+{
+  struct kiln_server *server = arg;
+  struct kiln_fault_rule *rule = kiln_fault_meet_connection(&server->core);
+  struct bufferevent *bev = NULL;
+
+  if (server->tls)
+    bev = secure_connection(base, server->tls);
+  else if (rule)
+    bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+  if (rule && bev) kiln_fault_on_connection(&server->core, rule, bev);
+  if (rule && !bev) kiln_fault_rule_unref(rule);
+  return bev;
+}
+
 static enum mortar_status make_http(struct kiln_server *server, const struct kiln_options *options,
                                     struct mortar_error *err)
 {
@@ -247,10 +282,11 @@ static enum mortar_status make_http(struct kiln_server *server, const struct kil
   evhttp_set_timeout(server->http, IDLE_SECONDS);
   evhttp_set_default_content_type(server->http, NULL);
   evhttp_set_gencb(server->http, kiln_http_on_request, &server->front);
+  if (server->core.faults) evhttp_set_bevcb(server->http, faulty_connection, server);
   if (!options->tls) return MORTAR_OK;
   MTR_TRY(kiln_tls_context(options->cert_file, options->key_file, options->cert_out, &server->tls,
                            err));
-  evhttp_set_bevcb(server->http, secure_connection, server->tls);
+  if (!server->core.faults) evhttp_set_bevcb(server->http, secure_connection, server->tls);
   return MORTAR_OK;
 }
 
@@ -342,11 +378,11 @@ enum mortar_status kiln_server_start(const struct kiln_options *options,
   *out = NULL;
   if (!server) return mtr_fail_nomem(err, "server");
   MTR_GOTO(copy_options(server, options, err));
-  MTR_GOTO(kiln_routes_new(&server->front.routes, err));
+  MTR_GOTO(kiln_routes_new(&server->core, &server->front.routes, err));
+  MTR_GOTO(allow_faults(&server->core, options, err));
   MTR_GOTO(make_loop(server, err));
   MTR_GOTO(make_http(server, options, err));
-  MTR_GOTO(
-      listen_on(server, options->address ? options->address : "127.0.0.1", options->port, err));
+  MTR_GOTO(listen_on(server, server->address, options->port, err));
   MTR_GOTO(start_thread(server, err));
   *out = server;
   server = NULL;
@@ -367,9 +403,18 @@ enum mortar_status kiln_server_route(struct kiln_server *server, const char *pat
                          err);
 }
 
+/* Before the last replies and the connections go, which no fault is to touch any more. */
+static void free_faults(struct kiln_core *core)
+{
+  if (core->faults) kiln_fault_forget(core);
+  kiln_faults_free(core->faults);
+  core->faults = NULL;
+}
+
 static void free_loop(struct kiln_core *core)
 {
   kiln_exchange_drain(core);
+  kiln_clock_stop(core);
   if (core->nudge) event_free(core->nudge);
   if (core->base) event_base_free(core->base);
 }
@@ -382,6 +427,7 @@ void kiln_server_stop(struct kiln_server *server)
     (void)pthread_join(server->thread, NULL);
   }
   kiln_pool_free(server->core.pool);
+  free_faults(&server->core);
   kiln_routes_free(server->front.routes);
   if (server->http) evhttp_free(server->http);
   if (server->on_stop) event_free(server->on_stop);
@@ -391,5 +437,6 @@ void kiln_server_stop(struct kiln_server *server)
   free_loop(&server->core);
   SSL_CTX_free(server->tls);
   mtr_free_text(NULL, server->token);
+  mtr_free_text(NULL, server->address);
   mtr_free(NULL, server, sizeof *server);
 }

@@ -19,6 +19,11 @@ struct kiln_options {
   int64_t direct_wait_ms;  /* how long a reply with direct results waits for the statement before
                               it says that it still runs; 0: 5000 */
   const char *token;       /* NULL: any or none; else other bearer tokens get a 403 */
+  /* A session or an operation that is not used for longer is closed; 0: never. */
+  int64_t session_idle_ms, operation_idle_ms;
+  bool faults;             /* whether /kiln/faults and /kiln/clock are there; off: 404 */
+  const char *faults_file; /* a fault script to start with (docs/kiln-faults.md); implies faults.
+                              Read once, at start. */
 };
 
 struct kiln_server;

@@ -194,6 +194,7 @@ static void done_open(struct kiln_job *job)
     session->closed = true;
     refuse_open(x, &session->error, session->protocol);
   } else {
+    kiln_session_touch(session);
     core->stats.sessions_open++;
     core->stats.sessions_total++;
     reply_open(x, session);
@@ -226,6 +227,34 @@ void kiln_session_on_open(struct kiln_exchange *x)
 
 /* ---- CloseSession and look-up ------------------------------------------------------------- */
 
+void kiln_session_touch(struct kiln_session *session)
+{
+  const struct kiln_clock *clock = &session->core->clock;
+
+  if (clock->watched) session->last_used = kiln_clock_now(clock);
+}
+
+bool kiln_session_expired(const struct kiln_session *session)
+{
+  const struct kiln_clock *clock = &session->core->clock;
+  const struct kiln_link *link;
+
+  if (!kiln_clock_expired(clock, session->last_used, clock->session_idle_ms)) return false;
+  for (link = session->operations.next; link != &session->operations; link = link->next)
+    if (kiln_operation_at_work(KILN_OWNER(link, struct kiln_operation, in_session))) return false;
+  return true;
+}
+
+static struct kiln_session *use(struct kiln_session *session)
+{
+  if (kiln_session_expired(session)) {
+    kiln_session_close(session);
+    return NULL;
+  }
+  kiln_session_touch(session);
+  return session;
+}
+
 struct kiln_session *kiln_session_find(struct kiln_core *core,
                                        const struct mtr_TSessionHandle *handle)
 {
@@ -233,7 +262,7 @@ struct kiln_session *kiln_session_find(struct kiln_core *core,
 
   if (!handle || !handle->session_id) return NULL;
   entry = kiln_table_find(&core->sessions, handle->session_id->guid, handle->session_id->secret);
-  return entry ? KILN_OWNER(entry, struct kiln_session, entry) : NULL;
+  return entry ? use(KILN_OWNER(entry, struct kiln_session, entry)) : NULL;
 }
 
 void kiln_session_refuse(struct kiln_exchange *x, const struct mtr_TSessionHandle *handle)

@@ -15,6 +15,7 @@ struct kiln_session {
   void *engine_session;
   bool has_engine_session, closed;
   int32_t protocol;
+  int64_t last_used;           /* of core's clock, when that is watched */
   struct kiln_link operations; /* open ones */
   size_t users;                /* operations that are not freed, and the opening job */
   struct kiln_exchange *opener;
@@ -24,7 +25,7 @@ struct kiln_session {
 void kiln_session_on_open(struct kiln_exchange *x);  /* handler of OpenSession */
 void kiln_session_on_close(struct kiln_exchange *x); /* handler of CloseSession */
 
-/* NULL unless the handle names an open session. */
+/* NULL unless the handle names an open session. One that was idle for too long is closed here. */
 struct kiln_session *kiln_session_find(struct kiln_core *core,
                                        const struct mtr_TSessionHandle *handle);
 
@@ -33,6 +34,12 @@ void kiln_session_refuse(struct kiln_exchange *x, const struct mtr_TSessionHandl
 
 /* Closes it and its operations. */
 void kiln_session_close(struct kiln_session *session);
+
+/* Notes that it is in use now. */
+void kiln_session_touch(struct kiln_session *session);
+
+/* Idle for longer than it may be, and nothing runs in it. */
+bool kiln_session_expired(const struct kiln_session *session);
 
 /* An operation that is gone says so. */
 void kiln_session_leave(struct kiln_session *session);

@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "kiln/server/attempts.h"
+#include "kiln/server/json.h"
 
 static const char *const call_names[KILN_CALL_COUNT] = {
     [KILN_CALL_OPEN_SESSION] = "OpenSession",
@@ -130,17 +132,15 @@ static bool fill(json_t *root, const struct kiln_stats *stats)
          put_number(root, "statements_other", stats->other_texts);
 }
 
-static int append_json(const char *data, size_t size, void *out)
-{
-  return mtr_buf_append(out, data, size, NULL) == MORTAR_OK ? 0 : -1;
-}
+const char *kiln_stats_call_name(int kind) { return call_names[kind]; }
 
-enum mortar_status kiln_stats_json(const struct kiln_stats *stats, struct mtr_buf *out,
+enum mortar_status kiln_stats_json(const struct kiln_stats *stats,
+                                   const struct kiln_attempts *attempts, struct mtr_buf *out,
                                    struct mortar_error *err)
 {
   json_t *root = json_object();
-  bool ok =
-      root && fill(root, stats) && json_dump_callback(root, append_json, out, JSON_INDENT(2)) == 0;
+  bool ok = root && fill(root, stats) && (!attempts || kiln_attempts_show(attempts, stats, root)) &&
+            kiln_json_append(root, out);
 
   json_decref(root);
   return ok ? MORTAR_OK : mtr_fail_nomem(err, "statistics");

@@ -44,8 +44,13 @@ struct kiln_stats {
 void kiln_stats_init(struct kiln_stats *stats, const char *engine);
 void kiln_stats_executed(struct kiln_stats *stats, struct mtr_span sql);
 
-/* Appends the JSON object. */
+const char *kiln_stats_call_name(int kind);
+
+struct kiln_attempts;
+
+/* Appends the JSON object. attempts NULL: without what is kept for tests only (attempts.h). */
 MORTAR_MUST_USE enum mortar_status kiln_stats_json(const struct kiln_stats *stats,
+                                                   const struct kiln_attempts *attempts,
                                                    struct mtr_buf *out, struct mortar_error *err);
 
 #endif

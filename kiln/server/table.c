@@ -55,3 +55,16 @@ struct kiln_entry *kiln_table_any(const struct kiln_table *table)
     if (table->chains[i]) return table->chains[i];
   return NULL;
 }
+
+void kiln_table_each(const struct kiln_table *table, void (*fn)(struct kiln_entry *entry))
+{
+  struct kiln_entry *entry, *next;
+  size_t i;
+
+  for (i = 0; table->count && i < KILN_TABLE_CHAINS; i++) {
+    for (entry = table->chains[i]; entry; entry = next) {
+      next = entry->next;
+      fn(entry);
+    }
+  }
+}

@@ -32,4 +32,7 @@ void kiln_table_remove(struct kiln_table *table, struct kiln_entry *entry);
 /* Any entry, NULL when there is none: for taking all of them out. */
 struct kiln_entry *kiln_table_any(const struct kiln_table *table);
 
+/* Calls fn for every entry; fn may take that entry out. */
+void kiln_table_each(const struct kiln_table *table, void (*fn)(struct kiln_entry *entry));
+
 #endif

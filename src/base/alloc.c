@@ -1,5 +1,5 @@
-/* The C library's allocator behind the interface of mortar_alloc, and checked sizes. The only file of
- * src/ that calls realloc and free. */
+/* The C library's allocator behind the interface of mortar_alloc, and checked sizes. The only file
+ * of src/ that calls realloc and free. */
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Starts a Kiln on the tiny engine and speaks to it. */
 #include "tests/kiln/kiln_fixture.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* An engine for tests: what a statement does is in its words. */
 #include "tests/kiln/tiny_engine.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
+/* A client of a few lines: raw HTTP and our own codec, so that no other code judges the server. */
 #include "tests/kiln/wire.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <setjmp.h>
@@ -67,6 +69,7 @@ static bool read_more(struct wire *wire)
 
   assert_int_equal(mtr_buf_reserve(&wire->in, 65536, NULL), MORTAR_OK);
   n = recv(wire->fd, wire->in.data + wire->in.size, 65536, 0);
+  wire->error = n < 0 ? errno : 0;
   if (n <= 0) return false;
   wire->in.size += (size_t)n;
   return true;
@@ -108,6 +111,23 @@ bool wire_receive(struct wire *wire)
     if (!read_more(wire)) return false;
   wire->body = mtr_span_of(wire->in.data + head, size);
   return true;
+}
+
+const char *wire_header(struct wire *wire, const char *name)
+{
+  static char value[1024];
+  const char *line, *end;
+  size_t n = strlen(name);
+
+  for (line = (const char *)wire->in.data; (line = strstr(line, "\r\n"));) {
+    line += 2;
+    if (strncasecmp(line, name, n) != 0 || line[n] != ':') continue;
+    line += n + 1 + strspn(line + n + 1, " ");
+    end = strstr(line, "\r\n");
+    (void)snprintf(value, sizeof value, "%.*s", (int)(end - line), line);
+    return value;
+  }
+  return NULL;
 }
 
 static void send_http(struct wire *wire, const char *method, const char *to, const void *body,
@@ -203,21 +223,38 @@ void wire_open_session(struct wire *wire, struct wire_handle *out)
   (void)wire_open_session_as(wire, WIRE_ABSENT, MTR_PROTOCOL_SPARK_V8, out);
 }
 
+static void make_execute(struct mtr_TExecuteStatementReq *req,
+                         struct mtr_TSparkGetDirectResults *direct, struct wire_handle *session,
+                         const char *sql, const struct wire_ask *ask)
+{
+  MTR_SET(req, TExecuteStatementReq, session_handle, &session->session);
+  MTR_SET(req, TExecuteStatementReq, statement, mtr_span_text(sql));
+  MTR_SET(req, TExecuteStatementReq, run_async, ask->async);
+  MTR_SET(req, TExecuteStatementReq, can_decompress_lz4_result, ask->lz4);
+  MTR_SET(direct, TSparkGetDirectResults, max_rows, ask->max_rows);
+  if (!ask->no_arrow) MTR_SET(req, TExecuteStatementReq, can_read_arrow_result, true);
+  if (ask->timeout) MTR_SET(req, TExecuteStatementReq, query_timeout, ask->timeout);
+  if (ask->max_bytes) MTR_SET(direct, TSparkGetDirectResults, max_bytes, ask->max_bytes);
+  if (ask->direct) MTR_SET(req, TExecuteStatementReq, get_direct_results, direct);
+}
+
+void wire_send_execute(struct wire *wire, struct wire_handle *session, const char *sql,
+                       const struct wire_ask *ask)
+{
+  struct mtr_TExecuteStatementReq req = {0};
+  struct mtr_TSparkGetDirectResults direct = {0};
+
+  make_execute(&req, &direct, session, sql, ask);
+  wire_send_call(wire, "ExecuteStatement", &mtr_TExecuteStatementReq_info, &req);
+}
+
 struct mtr_TExecuteStatementResp *wire_execute(struct wire *wire, struct wire_handle *session,
                                                const char *sql, const struct wire_ask *ask)
 {
   struct mtr_TExecuteStatementReq req = {0};
   struct mtr_TSparkGetDirectResults direct = {0};
 
-  MTR_SET(&req, TExecuteStatementReq, session_handle, &session->session);
-  MTR_SET(&req, TExecuteStatementReq, statement, mtr_span_text(sql));
-  MTR_SET(&req, TExecuteStatementReq, run_async, ask->async);
-  MTR_SET(&req, TExecuteStatementReq, can_decompress_lz4_result, ask->lz4);
-  MTR_SET(&direct, TSparkGetDirectResults, max_rows, ask->max_rows);
-  if (!ask->no_arrow) MTR_SET(&req, TExecuteStatementReq, can_read_arrow_result, true);
-  if (ask->timeout) MTR_SET(&req, TExecuteStatementReq, query_timeout, ask->timeout);
-  if (ask->max_bytes) MTR_SET(&direct, TSparkGetDirectResults, max_bytes, ask->max_bytes);
-  if (ask->direct) MTR_SET(&req, TExecuteStatementReq, get_direct_results, &direct);
+  make_execute(&req, &direct, session, sql, ask);
   return WIRE_CALL(wire, ExecuteStatement, &req);
 }
 

@@ -13,6 +13,7 @@ struct wire {
   struct mtr_arena arena;
   struct mtr_buf in;    /* what was received */
   int status;           /* of the last answer */
+  int error;            /* errno of the read that ended the connection; 0: an orderly end */
   struct mtr_span body; /* of the last answer, in `in` */
   struct mtr_message head;
 };
@@ -23,7 +24,7 @@ void wire_close(struct wire *wire);
 /* Sends bytes as they are. */
 void wire_send(struct wire *wire, const void *bytes, size_t size);
 
-/* Reads one answer. false: the connection ended first. */
+/* Reads one answer. false: the connection ended first, or the time was up. */
 bool wire_receive(struct wire *wire);
 
 /* One HTTP exchange with a body of any bytes. */
@@ -59,6 +60,9 @@ int32_t wire_open_session_as(struct wire *wire, int32_t hive, int64_t spark,
                              struct wire_handle *out);
 void wire_open_session(struct wire *wire, struct wire_handle *out);
 
+/* The value of a header of the last answer; NULL: it has none. Lives until the next call. */
+const char *wire_header(struct wire *wire, const char *name);
+
 /* How a statement is asked for. */
 struct wire_ask {
   bool direct, async, lz4;
@@ -66,6 +70,9 @@ struct wire_ask {
   bool no_arrow;
   int64_t timeout; /* seconds; 0: not sent */
 };
+/* Sends the statement and does not wait for the answer. */
+void wire_send_execute(struct wire *wire, struct wire_handle *session, const char *sql,
+                       const struct wire_ask *ask);
 struct mtr_TExecuteStatementResp *wire_execute(struct wire *wire, struct wire_handle *session,
                                                const char *sql, const struct wire_ask *ask);
 

@@ -20,7 +20,7 @@ static void put_all(struct mtr_buf *buf, const char *const *fields, size_t count
 
 static void test_plan(void **state)
 {
-  static const char *const fields[] = {"plan", "merge", "samples", "nyc", "samples", "A", "B"};
+  static const char *const fields[] = {"plan", "merge", "samples", "nyc", "samples own", "A", "B"};
   struct mtr_buf buf;
   struct kiln_plan *plan;
 
@@ -33,10 +33,37 @@ static void test_plan(void **state)
   assert_string_equal(plan->use_catalog, "samples");
   assert_string_equal(plan->use_schema, "nyc");
   assert_true(plan->samples);
+  assert_true(plan->own);
   assert_int_equal(plan->count, 2);
   assert_string_equal(plan->statements[0], "A");
   assert_string_equal(plan->statements[1], "B");
   kiln_plan_unref(plan);
+}
+
+/* Words of the list count as a whole only. */
+static void test_needs(void **state)
+{
+  static const struct {
+    const char *list;
+    bool samples, own;
+  } cases[] = {{"", false, false},          {"samples", true, false},     {"own", false, true},
+               {"own samples", true, true}, {"samplesown", false, false}, {"sample", false, false},
+               {"  own ", false, true}};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *fields[] = {"plan", "rows", "", "", cases[i].list, "A"};
+    struct mtr_buf buf;
+    struct kiln_plan *plan;
+
+    put_all(&buf, fields, 6);
+    assert_int_equal(kiln_plan_decode(mtr_buf_span(&buf), &plan, NULL), MORTAR_OK);
+    assert_int_equal(plan->samples, cases[i].samples);
+    assert_int_equal(plan->own, cases[i].own);
+    kiln_plan_unref(plan);
+    mtr_buf_fini(&buf);
+  }
 }
 
 static void test_refusal(void **state)
@@ -83,15 +110,15 @@ static void test_every_cut_is_refused_or_shorter(void **state)
 
 static void test_unknown_words_and_too_many_fields(void **state)
 {
-  const char *many[80];
+  const char *many[1100];
   struct mtr_buf buf;
   struct kiln_plan *plan;
   size_t i;
 
   (void)state;
-  for (i = 0; i < 80; i++)
+  for (i = 0; i < 1100; i++)
     many[i] = i == 0 ? "plan" : i == 1 ? "rows" : "";
-  put_all(&buf, many, 80);
+  put_all(&buf, many, 1100);
   assert_int_equal(kiln_plan_decode(mtr_buf_span(&buf), &plan, NULL), MORTAR_PROTOCOL);
   mtr_buf_fini(&buf);
   many[1] = "table";
@@ -104,6 +131,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_plan),
+      cmocka_unit_test(test_needs),
       cmocka_unit_test(test_refusal),
       cmocka_unit_test(test_every_cut_is_refused_or_shorter),
       cmocka_unit_test(test_unknown_words_and_too_many_fields),

@@ -54,6 +54,21 @@ static void test_a_plan_is_cached(void **state)
   kiln_translator_free(tr);
 }
 
+/* A long text asks again, and the process has nothing more to say. */
+static void test_a_long_text_is_not_cached(void **state)
+{
+  static char sql[(64 << 10) + 2];
+  struct kiln_translator *tr = translator_of(refuses_once, 300);
+  struct kiln_plan *plan;
+
+  (void)state;
+  memset(sql, 'x', sizeof sql - 1);
+  assert_int_equal(ask(tr, sql, &never, &plan), MORTAR_OK);
+  kiln_plan_unref(plan);
+  assert_int_equal(ask(tr, sql, &never, &plan), MORTAR_TIMEOUT);
+  kiln_translator_free(tr);
+}
+
 /* Each answers once and is then silent: only a replaced process answers the next but one. */
 static void test_a_silent_process_is_replaced(void **state)
 {
@@ -91,6 +106,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_plan_is_cached),
+      cmocka_unit_test(test_a_long_text_is_not_cached),
       cmocka_unit_test(test_a_silent_process_is_replaced),
       cmocka_unit_test(test_failures),
   };
