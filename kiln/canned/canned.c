@@ -130,7 +130,11 @@ static enum mortar_status write_reply(struct kiln_rows *rows, struct mtr_TRowSet
 static enum mortar_status prepare(struct kiln_node *table, int64_t batches, bool lz4, bool checksum,
                                   struct mtr_buf *out, struct mortar_error *err)
 {
-  struct kiln_rows_options options = {MTR_ROWSET_ARROW, KILN_CANNED_MAX_ROWS, -1, lz4, checksum};
+  struct kiln_rows_options options = {.layout = MTR_ROWSET_ARROW,
+                                      .batch_rows = KILN_CANNED_MAX_ROWS,
+                                      .row_limit = -1,
+                                      .lz4 = lz4,
+                                      .checksum = checksum};
   struct source source = {table, batches, 0};
   struct ArrowArrayStream stream = {0};
   struct kiln_error error = {0};

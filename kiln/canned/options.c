@@ -65,14 +65,14 @@ const char *kiln_canned_usage(void)
          "Stops on SIGINT and SIGTERM.\n";
 }
 
-static enum mortar_status number(const char *name, const char *text, uint64_t max, int64_t *out,
-                                 struct mortar_error *err)
+static enum mortar_status number(const char *name, const char *text, uint64_t min, uint64_t max,
+                                 int64_t *out, struct mortar_error *err)
 {
   uint64_t value;
 
-  if (!mtr_text_u64(mtr_span_text(text), max, &value))
-    return mtr_fail(err, MORTAR_INVALID, "--%s %s: a number of at most %llu is wanted", name, text,
-                    (unsigned long long)max);
+  if (!mtr_text_u64(mtr_span_text(text), max, &value) || value < min)
+    return mtr_fail(err, MORTAR_INVALID, "--%s %s: a number from %llu to %llu is wanted", name,
+                    text, (unsigned long long)min, (unsigned long long)max);
   *out = (int64_t)value;
   return MORTAR_OK;
 }
@@ -102,8 +102,11 @@ static enum mortar_status add_reply(char *text, struct kiln_canned_command *out,
   if (out->reply_count == KILN_CANNED_MAX_REPLIES)
     return mtr_fail(err, MORTAR_LIMIT, "more than %d times --reply", KILN_CANNED_MAX_REPLIES);
   if (!second || text[0] != '/' ||
-      !mtr_text_u64(mtr_span_of(equals + 1, (size_t)(first - equals - 1)), 999, &status))
-    return mtr_fail(err, MORTAR_INVALID, "--reply %s: /PATH=STATUS:TYPE:FILE is wanted", text);
+      !mtr_text_u64(mtr_span_of(equals + 1, (size_t)(first - equals - 1)), 599, &status) ||
+      status < 200)
+    return mtr_fail(err, MORTAR_INVALID,
+                    "--reply %s: /PATH=STATUS:TYPE:FILE with a status from 200 to 599 is wanted",
+                    text);
   *equals = *first = *second = '\0';
   reply->path = text;
   reply->status = (int)status;
@@ -124,7 +127,7 @@ static enum mortar_status take_port(const char *text, int *port, struct mortar_e
 {
   int64_t value = 0;
 
-  MTR_TRY(number("port", text, 65535, &value, err));
+  MTR_TRY(number("port", text, 0, 65535, &value, err));
   *port = (int)value;
   return MORTAR_OK;
 }
@@ -147,9 +150,9 @@ static enum mortar_status take(int id, char *value, struct kiln_canned_command *
     case OPT_SERVER_TIME:
       return server_time(value, &out->canned.server_time_us, err);
     case OPT_BATCHES:
-      return number("batches", value, KILN_CANNED_MAX_BATCHES, &out->canned.batches, err);
+      return number("batches", value, 1, KILN_CANNED_MAX_BATCHES, &out->canned.batches, err);
     case OPT_ROWS:
-      return number("rows", value, KILN_CANNED_MAX_ROWS, &out->canned.rows, err);
+      return number("rows", value, 1, KILN_CANNED_MAX_ROWS, &out->canned.rows, err);
     case OPT_CHECKSUM:
       out->canned.checksum = true;
       return MORTAR_OK;

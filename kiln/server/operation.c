@@ -367,6 +367,7 @@ static void rows_options(const struct kiln_operation *op, struct kiln_rows_optio
 
   out->layout = op->layout;
   out->batch_rows = options->batch_rows;
+  out->page_batches = options->page_batches;
   out->row_limit = req->result_row_limit > 0 ? req->result_row_limit : -1;
   out->lz4 = req->can_decompress_lz4_result;
   out->checksum = options->checksum;

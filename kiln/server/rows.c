@@ -31,7 +31,7 @@ struct kiln_rows {
 
   struct kiln_page *page;
   struct mtr_TRowSet row_set; /* the finished page */
-  int64_t page_rows;
+  int64_t page_rows, page_batches;
 };
 
 static enum mortar_status stream_fail(struct kiln_rows *rows, int code, struct mortar_error *err)
@@ -177,6 +177,12 @@ static enum mortar_status look_ahead(struct kiln_rows *rows, struct mortar_error
   return MORTAR_OK;
 }
 
+static bool page_is_full(const struct kiln_rows *rows, int64_t max_rows, int64_t max_bytes)
+{
+  return rows->page_rows >= max_rows || rows->page->plain_bytes >= max_bytes ||
+         (rows->options.page_batches && rows->page_batches >= rows->options.page_batches);
+}
+
 static enum mortar_status fill_page(struct kiln_rows *rows, int64_t max_rows, int64_t max_bytes,
                                     struct mortar_error *err)
 {
@@ -184,8 +190,7 @@ static enum mortar_status fill_page(struct kiln_rows *rows, int64_t max_rows, in
 
   for (;;) {
     MTR_TRY(look_ahead(rows, err));
-    if (rows->ended || rows->page_rows >= max_rows || rows->page->plain_bytes >= max_bytes)
-      return MORTAR_OK;
+    if (rows->ended || page_is_full(rows, max_rows, max_bytes)) return MORTAR_OK;
     count = min_i64(rows->options.batch_rows, rows->batch.length - rows->at);
     count = min_i64(count, max_rows - rows->page_rows);
     if (rows->options.row_limit >= 0)
@@ -193,6 +198,7 @@ static enum mortar_status fill_page(struct kiln_rows *rows, int64_t max_rows, in
     MTR_TRY(rows->page->layout->append(rows->page, &rows->batch, rows->at, count, err));
     rows->at += count;
     rows->page_rows += count;
+    rows->page_batches++;
   }
 }
 
@@ -200,7 +206,7 @@ static void begin_page(struct kiln_rows *rows)
 {
   rows->page->layout->reset(rows->page);
   rows->page->plain_bytes = rows->page->sent_bytes = 0;
-  rows->page_rows = 0;
+  rows->page_rows = rows->page_batches = 0;
 }
 
 static enum mortar_status finish_page(struct kiln_rows *rows, struct mortar_error *err)

@@ -11,10 +11,11 @@
 #include "kiln/server/engine.h"
 
 struct kiln_rows_options {
-  int32_t layout;     /* MTR_ROWSET_ARROW, _COLUMNS or _ROWS */
-  int64_t batch_rows; /* of one record batch, at least 1 */
-  int64_t row_limit;  /* of the whole result; negative: none */
-  bool lz4, checksum; /* of Arrow's batches */
+  int32_t layout;       /* MTR_ROWSET_ARROW, _COLUMNS or _ROWS */
+  int64_t batch_rows;   /* of one record batch, at least 1 */
+  int64_t page_batches; /* of one page at most; 0: no such limit */
+  int64_t row_limit;    /* of the whole result; negative: none */
+  bool lz4, checksum;   /* of Arrow's batches */
 };
 
 struct kiln_rows;

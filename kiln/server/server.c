@@ -6,6 +6,7 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/listener.h>
+#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -317,19 +318,23 @@ static enum mortar_status listen_on(struct kiln_server *server, const char *addr
   struct addrinfo hints = {0}, *found = NULL;
   struct evconnlistener *listener = NULL;
   char service[16];
-  int on = 1;
+  int on = 1, error;
 
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
   hints.ai_socktype = SOCK_STREAM;
   (void)snprintf(service, sizeof service, "%d", port);
-  if (port < 0 || port > 65535 || getaddrinfo(address, service, &hints, &found) != 0)
-    return mtr_fail(err, MORTAR_INVALID, "%s port %d is no numeric address", address, port);
+  if (port < 0 || port > 65535)
+    return mtr_fail(err, MORTAR_INVALID, "port %d is none: 0 to 65535 is wanted", port);
+  if (getaddrinfo(address, service, &hints, &found) != 0)
+    return mtr_fail(err, MORTAR_INVALID, "%s is no numeric address", address);
   listener = listen_at(server->core.base, found);
+  error = errno; /* freeaddrinfo may change it */
   freeaddrinfo(found);
   if (listener) server->bound = evhttp_bind_listener(server->http, listener);
   if (!server->bound) {
     if (listener) evconnlistener_free(listener);
-    return mtr_fail(err, MORTAR_CONNECT, "can't listen on %s port %d", address, port);
+    return mtr_fail(err, MORTAR_CONNECT, "can't listen on %s port %d: %s", address, port,
+                    strerror(error));
   }
   evconnlistener_set_error_cb(listener, on_accept_error);
   (void)setsockopt(evconnlistener_get_fd(listener), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

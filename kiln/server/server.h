@@ -14,6 +14,7 @@ struct kiln_options {
   const char *cert_out;    /* where to write the certificate that was made, NULL: nowhere */
   int workers;             /* 0: 8 */
   int64_t batch_rows;      /* rows of one Arrow batch; 0: 4096 */
+  int64_t page_batches;    /* Arrow batches of one page at most; 0: no such limit */
   int64_t max_inline_rows; /* rows of one page; 0: what the request asks for */
   bool checksum;           /* LZ4 frames with checksums */
   int64_t direct_wait_ms;  /* how long a reply with direct results waits for the statement before

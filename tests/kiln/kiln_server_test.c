@@ -154,6 +154,33 @@ static void a_small_result_comes_with_the_statement(void **state)
   check_small(&tiny_engine_inline, true, false);
 }
 
+static void a_page_has_as_many_batches_as_asked_for(void **state)
+{
+  struct kiln_options options = {.batch_rows = 14, .page_batches = 72};
+  struct mtr_TFetchResultsResp *first, *second;
+  struct wire_handle op;
+  struct fixture fx;
+  int64_t got;
+
+  (void)state;
+  fixture_start(&fx, &tiny_engine, &options);
+  {
+    struct mtr_TExecuteStatementResp *resp =
+        wire_execute(&fx.wire, &fx.session, "rows 1200", &ask_direct);
+    first = resp->direct_results->result_set;
+    assert_int_equal(first->results->arrow_batches.count, 72);
+    assert_true(first->has_more_rows);
+    got = wire_check_rows(resp->direct_results->result_set_metadata, first->results, 0);
+    assert_true(got > 0 && got <= 72 * 14);
+    wire_keep(&op, resp->operation_handle->operation_id);
+  }
+  second = fixture_fetch(&fx, &op, 100000, 0);
+  got += wire_check_rows(second->result_set_metadata, second->results, got);
+  assert_int_equal(got, 1200);
+  assert_false(second->has_more_rows);
+  fixture_stop(&fx);
+}
+
 static void the_schema_is_there_twice(void **state)
 {
   struct mtr_TExecuteStatementResp *resp;
@@ -817,6 +844,7 @@ int main(void)
       cmocka_unit_test(a_closed_session_is_gone),
       cmocka_unit_test(a_wrong_secret_opens_nothing),
       cmocka_unit_test(a_small_result_comes_with_the_statement),
+      cmocka_unit_test(a_page_has_as_many_batches_as_asked_for),
       cmocka_unit_test(the_schema_is_there_twice),
       cmocka_unit_test(a_large_result_is_paged),
       cmocka_unit_test(pages_are_bounded_by_bytes_and_options),
