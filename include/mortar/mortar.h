@@ -97,8 +97,9 @@ MORTAR_API const char *mortar_version(void);
 /* ---- Memory ------------------------------------------------------------------------------- */
 
 /* An allocator of the caller's. fn(ctx, NULL, 0, n) allocates, fn(ctx, p, old, n) resizes,
- * fn(ctx, p, old, 0) frees and returns NULL. Called from any thread; must outlive every handle and
- * every Arrow array made with it. Memory that libcurl and OpenSSL take does not come from here. */
+ * fn(ctx, p, old, 0) frees and returns NULL. Called from any thread; must outlive every handle,
+ * every Arrow array made with it and what mortar_background_wait waits for. Memory that libcurl and
+ * OpenSSL take does not come from here. */
 struct mortar_alloc {
   void *(*fn)(void *ctx, void *ptr, size_t old_size, size_t new_size);
   void *ctx;
@@ -203,6 +204,26 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_config_set_uri(struct morta
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_config_set_session_setting(
     struct mortar_config *config, const char *name, const char *value, struct mortar_error *err);
 
+/* Levels of the log, each with what is above it. A success writes nothing above INFO. */
+enum mortar_log_level {
+  MORTAR_LOG_WARNING = 1, /* something may be left behind on the server */
+  MORTAR_LOG_INFO,        /* sessions opened and closed, requests sent again and why */
+  MORTAR_LOG_DEBUG,       /* every call */
+  MORTAR_LOG_SQL          /* the SQL texts too, cut at about a thousand bytes */
+};
+
+/* Gets one line of UTF-8 without a line end. Called on the thread that makes the call and on the
+ * library's background thread, so also from several at once; it must not call the library. */
+typedef void (*mortar_log_fn)(void *ctx, enum mortar_log_level level, const char *line);
+
+/* Where the sessions of this config log, up to `level`. fn NULL: nowhere, which is the default. No
+ * line ever holds a token or a password. fn and ctx must outlive the sessions and what
+ * mortar_background_wait waits for. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_config_set_log(struct mortar_config *config,
+                                                                    enum mortar_log_level level,
+                                                                    mortar_log_fn fn, void *ctx,
+                                                                    struct mortar_error *err);
+
 MORTAR_API void mortar_config_free(struct mortar_config *config);
 
 /* ---- Session ------------------------------------------------------------------------------ */
@@ -217,9 +238,9 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_session_open(
 /* The server's id for it, 8-4-4-4-12 text. Never NULL. */
 MORTAR_API const char *mortar_session_id(const struct mortar_session *session);
 
-/* Closes it on the server. Results that are open keep what they have already received. Closing
- * twice is fine. An error says that the server may still hold the session; it is closed here all
- * the same. */
+/* Closes it on the server. Results that are open keep what they have already received; calls that
+ * other threads have running end soon with INTERRUPTED. Closing twice is fine. An error says that
+ * the server may still hold the session; it is closed here all the same. */
 MORTAR_API enum mortar_status mortar_session_close(struct mortar_session *session,
                                                    const struct mortar_call *call,
                                                    struct mortar_error *err);
@@ -228,7 +249,8 @@ MORTAR_API enum mortar_status mortar_session_close(struct mortar_session *sessio
  * nothing is sent: the session is the parent's. */
 MORTAR_API void mortar_session_free(struct mortar_session *session);
 
-/* What a session did so far; counted when a call gives its connection back. */
+/* What a session did so far; counted when a call gives its connection back, retries and their waits
+ * as they begin. */
 struct mortar_session_stats {
   uint64_t statements;           /* executed, failed ones too */
   uint64_t exchanges;            /* requests with their replies */
@@ -236,6 +258,8 @@ struct mortar_session_stats {
   uint64_t stale_connections;    /* found closed by the server before anything was sent */
   uint64_t writes, waits, reads; /* system calls of the exchanges */
   uint64_t schemas_derived;      /* results whose schema was not known yet */
+  uint64_t retries;              /* requests sent again, docs/retries.md */
+  uint64_t retry_wait_ms;        /* spent waiting before that */
 };
 
 /* Any thread. A NULL session gives zeros. */
@@ -260,7 +284,14 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_sql(
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_timeout(
     struct mortar_statement *stmt, int64_t seconds, struct mortar_error *err);
 
-/* Runs it and waits until the server has finished it or has sent its first rows. */
+/* Says that running it twice does no harm, so that it may be sent again when nobody knows what
+ * became of the first request. Without it that is done only for texts that plainly read. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_idempotent(
+    struct mortar_statement *stmt, bool idempotent, struct mortar_error *err);
+
+/* Runs it and waits until the server has finished it or has sent its first rows. A call that gives
+ * up earlier returns at once; the library's background thread then cancels the statement as soon as
+ * the server has named it, for at most a minute. */
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_execute(
     struct mortar_statement *stmt, const struct mortar_call *call, struct mortar_result **out,
     struct mortar_error *err);
@@ -323,6 +354,14 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_result_to_stream(struct mor
 
 /* Frees the handle; closes the operation on the server if the server has not closed it. */
 MORTAR_API void mortar_result_free(struct mortar_result *result);
+
+/* ---- Background ---------------------------------------------------------------------------- */
+
+/* What callers gave up is cancelled and closed on one thread of the library's, which starts when it
+ * is first needed, ends by itself and is stopped when the process exits. Waits until nothing is
+ * left for it to do: before an allocator or a log goes away, or in tests. timeout_ms -1: as long as
+ * it takes. False: the time was up. Any thread. */
+MORTAR_API bool mortar_background_wait(int64_t timeout_ms);
 
 /* ---- Text --------------------------------------------------------------------------------- */
 

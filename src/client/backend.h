@@ -1,8 +1,8 @@
 /* The wire behind a session: a table of functions. Nothing above it knows which wire it is.
  *
- * Each call is one exchange on the caller's channel. What an answer points to lives in the channel
- * until its next exchange. Errors carry outcome, SQLSTATE, the server's words and, where the reply
- * named them, the ids. */
+ * Each call is one exchange on the caller's channel, sent again as net/retry.h says. What an answer
+ * points to lives in the channel until its next exchange. Errors carry outcome, SQLSTATE, the
+ * server's words and, where the reply named them, the ids. */
 #ifndef MTR_CLIENT_BACKEND_H
 #define MTR_CLIENT_BACKEND_H
 
@@ -19,6 +19,7 @@ struct mtr_handle {
 struct mtr_run {
   struct mtr_span sql;
   int64_t timeout_seconds; /* 0: the server's default */
+  bool idempotent;         /* the caller says so; see net/retry.h */
 };
 
 /* One batch of Arrow IPC bytes as the server sent it. */
@@ -52,10 +53,14 @@ struct mtr_backend_session; /* the backend's own: handles, version, request head
 
 struct mtr_backend {
   const char *name;
-  /* *out is set on success only. */
+  /* On failure *out may be set as well: then its handle is known although the session is of no use,
+   * or the channel's lease is pending and finish_open may still learn it. Both are closed. */
   enum mortar_status (*open)(const struct mortar_config *config, const struct mortar_alloc *alloc,
                              struct mtr_channel *ch, const struct mtr_wait *wait,
                              struct mtr_backend_session **out, struct mortar_error *err);
+  /* Takes the reply of an open that was given up, and no more than the handle of it. */
+  enum mortar_status (*finish_open)(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                    const struct mtr_wait *wait, struct mortar_error *err);
   void (*free)(struct mtr_backend_session *bs);
   /* The session's handle, for ids in errors. */
   const struct mtr_handle *(*handle)(const struct mtr_backend_session *bs);
@@ -64,6 +69,10 @@ struct mtr_backend {
   enum mortar_status (*execute)(struct mtr_backend_session *bs, struct mtr_channel *ch,
                                 const struct mtr_run *run, const struct mtr_wait *wait,
                                 struct mtr_answer *out, struct mortar_error *err);
+  /* Takes the reply of an execute that was given up, while the channel's lease is pending. */
+  enum mortar_status (*finish_execute)(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                       const struct mtr_wait *wait, struct mtr_answer *out,
+                                       struct mortar_error *err);
   /* Fills live, closed and rows_affected; keeps the rest of *out as it is. */
   enum mortar_status (*poll)(struct mtr_backend_session *bs, struct mtr_channel *ch,
                              const struct mtr_handle *op, const struct mtr_wait *wait,

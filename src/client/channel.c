@@ -1,3 +1,4 @@
+/* Makes and frees channels. Who uses one, and when, is the session's business. */
 #include "client/channel.h"
 
 #include "base/alloc.h"
@@ -7,7 +8,8 @@
 enum { REPLY_ARENA_MAX = 256 << 20 };
 
 enum mortar_status mtr_channel_new(struct mtr_endpoint *endpoint, const struct mortar_alloc *alloc,
-                                   struct mtr_channel **out, struct mortar_error *err)
+                                   struct mtr_watch *watch, struct mtr_channel **out,
+                                   struct mortar_error *err)
 {
   struct mtr_channel *channel = mtr_calloc(alloc, 1, sizeof *channel);
   enum mortar_status st;
@@ -15,6 +17,7 @@ enum mortar_status mtr_channel_new(struct mtr_endpoint *endpoint, const struct m
   *out = NULL;
   if (!channel) return mtr_fail_nomem(err, "channel");
   channel->alloc = alloc;
+  channel->watch = watch;
   mtr_arena_init(&channel->arena, alloc, REPLY_ARENA_MAX);
   st = mtr_lease_new(endpoint, &channel->lease, err);
   if (st == MORTAR_OK)

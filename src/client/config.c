@@ -41,6 +41,18 @@ enum mortar_status mortar_config_set(struct mortar_config *config, const char *n
   return mtr_options_set(&config->options, name, value, err);
 }
 
+enum mortar_status mortar_config_set_log(struct mortar_config *config, enum mortar_log_level level,
+                                         mortar_log_fn fn, void *ctx, struct mortar_error *err)
+{
+  if (!config) return mtr_fail(err, MORTAR_INVALID, "config must not be NULL");
+  if (level < MORTAR_LOG_WARNING || level > MORTAR_LOG_SQL)
+    return mtr_fail(err, MORTAR_INVALID, "%d is no level of the log", (int)level);
+  config->log.fn = fn;
+  config->log.ctx = ctx;
+  config->log.level = level;
+  return MORTAR_OK;
+}
+
 enum mortar_status mortar_config_set_session_setting(struct mortar_config *config, const char *name,
                                                      const char *value, struct mortar_error *err)
 {

@@ -2,6 +2,7 @@
 #ifndef MTR_CLIENT_CONFIG_H
 #define MTR_CLIENT_CONFIG_H
 
+#include "client/log.h"
 #include "client/options.h"
 
 /* Session settings are few: a plain array. */
@@ -16,6 +17,7 @@ struct mortar_config {
   struct mtr_options options;
   struct mtr_setting *settings;
   size_t setting_count;
+  struct mtr_log log;
 };
 
 #endif

@@ -1,3 +1,4 @@
+/* Sets options by the table in options.h and refuses what it does not allow. Opens nothing. */
 #include "client/options.h"
 
 #include <stdio.h>

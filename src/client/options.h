@@ -25,12 +25,23 @@
   X(TEXT, tls_ca_file, NULL, 0, 0, "PEM file of trusted certificates; default: the system's")      \
   X(BOOL, tls_verify, true, 0, 1, "check the server's certificate")                                \
   X(BOOL, tls_verify_host, true, 0, 1, "check that the certificate is for this host")              \
-  X(TEXT, proxy, NULL, 0, 0, "http://HOST:PORT of a proxy that knows CONNECT")                     \
+  X(TEXT, tls_client_cert_file, NULL, 0, 0, "PEM file of a client certificate")                    \
+  X(TEXT, tls_client_key_file, NULL, 0, 0, "its key, if that is not in the same file")             \
+  X(TEXT, tls_client_key_password, NULL, 0, 0, "password of the key; never written anywhere")      \
+  X(TEXT, proxy, NULL, 0, 0,                                                                       \
+    "http://[USER:PASSWORD@]HOST:PORT of a proxy that knows CONNECT; no error shows the password") \
+  X(TEXT, no_proxy, NULL, 0, 0, "hosts, domains and networks reached without it, with commas")     \
+  X(BOOL, proxy_from_env, false, 0, 1,                                                             \
+    "without `proxy`: take `https_proxy`, `http_proxy`, `all_proxy`, `no_proxy` of the process")   \
   X(TEXT, catalog, NULL, 0, 0, "catalog in which the session starts")                              \
   X(TEXT, schema, NULL, 0, 0, "schema in which the session starts")                                \
   X(TEXT, user_agent, NULL, 0, 0, "words added to the User-Agent header")                          \
   X(INT, connect_timeout_ms, 30000, 1, 86400000, "for one connect: names, TCP, proxy and TLS")     \
   X(INT, read_timeout_ms, 900000, 1, 86400000, "for one request and its reply")                    \
+  X(INT, retry_attempts, 30, 0, 1000, "times a request is sent again at most; see retries.md")     \
+  X(INT, retry_delay_min_ms, 1000, 1, 3600000, "the first wait before that; it doubles")           \
+  X(INT, retry_delay_max_ms, 60000, 1, 3600000, "and grows up to this")                            \
+  X(INT, retry_total_ms, 900000, 0, 86400000, "no attempt begins later than this after the first") \
   X(INT, idle_ms, 60000, 0, 86400000, "an idle connection older than this is not used again")      \
   X(INT, page_rows, 1000000, 1, 2147483647, "rows of one page asked for")                          \
   X(INT, page_bytes, 8 * MTR_MIB, MTR_KIB, MTR_GIB, "bytes of one page asked for")                 \

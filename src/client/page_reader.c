@@ -1,3 +1,4 @@
+/* Decodes a page in windows and hands out its batches. Asks nobody for more bytes. */
 #include "client/page_reader.h"
 
 #include "base/alloc.h"

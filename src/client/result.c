@@ -1,10 +1,15 @@
+/* Rows in order or an error that stays: never an early end. */
 #include "client/result.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "client/orphans.h"
 
-enum { CLOSE_GRACE_MS = 2000 };
+enum {
+  CLOSE_GRACE_MS = 2000, /* for closing what the caller is done with */
+  DROP_GRACE_MS = 150    /* for closing what failed */
+};
 
 static void give_channel(struct mortar_result *res)
 {
@@ -14,13 +19,22 @@ static void give_channel(struct mortar_result *res)
 
 /* Nothing more will be asked of the server: close the operation unless it did. The session stays,
  * as a shell at least, until the result is freed: errors name it. */
-static void let_go(struct mortar_result *res)
+static void let_go(struct mortar_result *res, int64_t grace_ms)
 {
   give_channel(res);
-  if (!res->closed)
-    mtr_session_drop_operation(res->session, &res->operation, false, CLOSE_GRACE_MS);
+  if (!res->closed) mtr_session_drop_operation(res->session, &res->operation, false, grace_ms);
   res->closed = true;
   res->more = false;
+}
+
+/* The caller does not wait for the operation's end: the background thread sees to it. */
+static void hand_over(struct mortar_result *res)
+{
+  struct mtr_channel *channel = res->channel;
+
+  res->channel = NULL;
+  res->closed = true;
+  (void)mtr_orphan_add(res->session, channel, MTR_ORPHAN_OPERATION, &res->operation);
 }
 
 /* A failed result says the same at every further call: never an early end. */
@@ -32,7 +46,8 @@ static enum mortar_status fail_for_good(struct mortar_result *res, enum mortar_s
     mtr_error_prefix(&res->failure, "rows of %s", mtr_endpoint_name(res->session->endpoint));
   st = mtr_session_failed(res->session, &res->operation, st, &res->failure);
   res->failed = true;
-  let_go(res);
+  if (mtr_session_gave_up(st) && !res->closed) hand_over(res);
+  let_go(res, DROP_GRACE_MS);
   if (err) *err = res->failure;
   return st;
 }
@@ -183,7 +198,7 @@ void mortar_result_free(struct mortar_result *res)
   struct mortar_alloc alloc;
 
   if (!res) return;
-  let_go(res);
+  let_go(res, CLOSE_GRACE_MS);
   mtr_page_reader_fini(&res->reader);
   mtr_shape_unref(res->shape);
   mtr_session_unref(res->session);
@@ -209,7 +224,7 @@ static enum mortar_status next_batch(struct mortar_result *res, const struct mtr
 enum mortar_status mortar_result_next(struct mortar_result *res, const struct mortar_call *call,
                                       struct ArrowArray *out, struct mortar_error *err)
 {
-  struct mtr_wait wait;
+  struct mtr_session_wait wait;
   enum mortar_status st;
 
   if (!out) return mtr_fail(err, MORTAR_INVALID, "out must not be NULL");
@@ -219,15 +234,15 @@ enum mortar_status mortar_result_next(struct mortar_result *res, const struct mo
     if (err) *err = res->failure;
     return res->failure.status;
   }
-  wait = mtr_session_wait(res->session, call);
-  st = next_batch(res, &wait, out, &res->failure);
+  mtr_session_wait_init(&wait, res->session, call);
+  st = next_batch(res, &wait.wait, out, &res->failure);
   if (st != MORTAR_OK) {
     if (out->release) out->release(out);
     memset(out, 0, sizeof *out);
     return fail_for_good(res, st, err);
   }
   /* At the end, and as soon as no page is left to ask for. */
-  if (!out->release || (!res->more && !res->channel)) let_go(res);
+  if (!out->release || (!res->more && !res->channel)) let_go(res, CLOSE_GRACE_MS);
   return MORTAR_OK;
 }
 

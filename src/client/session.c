@@ -1,3 +1,4 @@
+/* Opens, counts, lends channels, closes. Knows no wire: that is the backend's. */
 #include "client/session.h"
 
 #include <stdatomic.h>
@@ -5,6 +6,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "client/orphans.h"
+#include "client/proxy.h"
 #include "net/process.h"
 
 enum {
@@ -12,12 +15,10 @@ enum {
   FREE_GRACE_MS = 2000    /* how long mortar_session_free may wait for CloseSession */
 };
 
-struct mtr_wait mtr_session_wait(const struct mortar_session *session,
-                                 const struct mortar_call *call)
+static struct mtr_wait wait_of(const struct mortar_call *call)
 {
   struct mtr_wait wait = {.deadline = MTR_NEVER};
 
-  (void)session;
   if (!call) return wait;
   wait.wake = call->wake;
   wait.tick = call->tick;
@@ -26,9 +27,33 @@ struct mtr_wait mtr_session_wait(const struct mortar_session *session,
   return wait;
 }
 
+static int tick(void *ctx)
+{
+  const struct mtr_session_wait *w = ctx;
+
+  return atomic_load(&w->session->closed) || (w->tick && w->tick(w->tick_ctx));
+}
+
+void mtr_session_wait_init(struct mtr_session_wait *w, const struct mortar_session *session,
+                           const struct mortar_call *call)
+{
+  w->wait = wait_of(call);
+  w->session = session;
+  w->tick = w->wait.tick;
+  w->tick_ctx = w->wait.tick_ctx;
+  w->wait.tick = tick;
+  w->wait.tick_ctx = w;
+}
+
+bool mtr_session_gave_up(enum mortar_status st)
+{
+  return st == MORTAR_TIMEOUT || st == MORTAR_INTERRUPTED;
+}
+
 static enum mortar_status make_endpoint(struct mortar_session *session, struct mortar_error *err)
 {
   const struct mtr_options *options = &session->options;
+  const struct mtr_proxy proxy = mtr_proxy_of(options);
   struct mtr_endpoint_options eo;
 
   if (!options->host || !*options->host)
@@ -41,7 +66,11 @@ static enum mortar_status make_endpoint(struct mortar_session *session, struct m
   eo.verify_peer = options->tls_verify;
   eo.verify_host = options->tls_verify && options->tls_verify_host;
   eo.ca_file = options->tls_ca_file;
-  eo.proxy = options->proxy;
+  eo.client_cert_file = options->tls_client_cert_file;
+  eo.client_key_file = options->tls_client_key_file;
+  eo.client_key_password = options->tls_client_key_password;
+  eo.proxy = proxy.proxy;
+  eo.no_proxy = proxy.no_proxy;
   eo.connect_timeout_ms = options->connect_timeout_ms;
   eo.idle_ms = options->idle_ms;
   eo.max_reply = (size_t)options->max_reply_bytes;
@@ -60,6 +89,9 @@ static enum mortar_status session_new(const struct mortar_config *config,
   atomic_init(&session->count, 1);
   atomic_init(&session->closed, false);
   atomic_init(&session->statements, 0);
+  atomic_init(&session->watch.counters.retries, 0);
+  atomic_init(&session->watch.counters.wait_ms, 0);
+  session->watch.log = config->log;
   session->generation = mtr_process_generation();
   (void)pthread_mutex_init(&session->lock, NULL);
   mtr_shape_cache_init(&session->shapes);
@@ -129,7 +161,7 @@ enum mortar_status mtr_session_take(struct mortar_session *session, struct mtr_c
   }
   (void)pthread_mutex_unlock(&session->lock);
   if (*out) return MORTAR_OK;
-  return mtr_channel_new(session->endpoint, &session->alloc, out, err);
+  return mtr_channel_new(session->endpoint, &session->alloc, &session->watch, out, err);
 }
 
 /* Adds what the channel did since it was last here. Under the lock. */
@@ -170,6 +202,8 @@ enum mortar_status mtr_session_failed(const struct mortar_session *session,
                                       struct mortar_error *err)
 {
   if (!err || st == MORTAR_OK) return st;
+  if (st == MORTAR_INTERRUPTED && atomic_load(&session->closed))
+    mtr_error_prefix(err, "the session was closed by another thread");
   memcpy(err->session_id, session->id, sizeof err->session_id);
   if (op && op->guid_size) mtr_uuid_text(mtr_span_of(op->guid, op->guid_size), err->query_id);
   return st;
@@ -198,6 +232,8 @@ void mortar_session_get_stats(const struct mortar_session *session,
   memset(out, 0, sizeof *out);
   if (!s) return;
   out->statements = atomic_load(&s->statements);
+  out->retries = atomic_load(&s->watch.counters.retries);
+  out->retry_wait_ms = atomic_load(&s->watch.counters.wait_ms);
   (void)pthread_mutex_lock(&s->lock);
   out->exchanges = s->exchanges.exchanges;
   out->connects = s->exchanges.connects;
@@ -211,24 +247,44 @@ void mortar_session_get_stats(const struct mortar_session *session,
   (void)pthread_mutex_unlock(&s->shapes.lock);
 }
 
+/* An open that failed may have made a session all the same. Takes the channel. */
+static void abandon_open(struct mortar_session *session, struct mtr_channel *channel)
+{
+  const bool named = session->bs && session->backend->handle(session->bs)->guid_size;
+
+  atomic_store(&session->closed, true);
+  if (mtr_lease_pending(channel->lease))
+    (void)mtr_orphan_add(session, channel, MTR_ORPHAN_OPENING, NULL);
+  else if (named)
+    (void)mtr_orphan_add(session, channel, MTR_ORPHAN_SESSION, NULL);
+  else
+    mtr_channel_free(channel);
+}
+
 enum mortar_status mortar_session_open(const struct mortar_config *config,
                                        const struct mortar_call *call, struct mortar_session **out,
                                        struct mortar_error *err)
 {
+  const struct mtr_wait wait = wait_of(call);
   struct mortar_session *session = NULL;
   struct mtr_channel *channel = NULL;
   const struct mtr_handle *handle;
   enum mortar_status st;
-  struct mtr_wait wait;
 
   *out = NULL;
   if (!config) return mtr_fail(err, MORTAR_INVALID, "config must not be NULL");
   MTR_GOTO(session_new(config, &session, err));
-  wait = mtr_session_wait(session, call);
   MTR_GOTO(mtr_session_take(session, &channel, err));
-  MTR_GOTO(session->backend->open(config, &session->alloc, channel, &wait, &session->bs, err));
+  st = session->backend->open(config, &session->alloc, channel, &wait, &session->bs, err);
+  if (st != MORTAR_OK) {
+    abandon_open(session, channel);
+    channel = NULL;
+    goto done;
+  }
   handle = session->backend->handle(session->bs);
   mtr_uuid_text(mtr_span_of(handle->guid, handle->guid_size), session->id);
+  mtr_log(&session->watch.log, MORTAR_LOG_INFO, "session %s opened on %s", session->id,
+          mtr_endpoint_name(session->endpoint));
   mtr_session_give(session, channel);
   channel = NULL;
   *out = session;
@@ -247,15 +303,15 @@ const char *mortar_session_id(const struct mortar_session *session)
 enum mortar_status mortar_session_close(struct mortar_session *session,
                                         const struct mortar_call *call, struct mortar_error *err)
 {
+  const struct mtr_wait wait = wait_of(call);
   struct mtr_channel *channel = NULL;
   enum mortar_status st;
-  struct mtr_wait wait;
 
   if (!session) return mtr_fail(err, MORTAR_INVALID, "session must not be NULL");
   if (atomic_exchange(&session->closed, true) || other_process(session)) return MORTAR_OK;
-  wait = mtr_session_wait(session, call);
   MTR_GOTO(mtr_session_take(session, &channel, err));
   MTR_GOTO(session->backend->close(session->bs, channel, &wait, err));
+  mtr_log(&session->watch.log, MORTAR_LOG_INFO, "session %s closed", session->id);
 done:
   mtr_session_give(session, channel);
   free_idle(session);

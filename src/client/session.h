@@ -24,6 +24,7 @@ struct mortar_session {
   size_t idle_count;
   uint64_t generation; /* of the process that opened it: a child of a fork keeps off */
   _Atomic uint64_t statements;
+  struct mtr_watch watch;
   struct mtr_lease_stats exchanges; /* summed up when channels come back; under the lock */
 };
 
@@ -40,14 +41,26 @@ MORTAR_MUST_USE enum mortar_status mtr_session_take(struct mortar_session *sessi
                                                     struct mortar_error *err);
 void mtr_session_give(struct mortar_session *session, struct mtr_channel *channel);
 
-/* Until when a call may wait, by what the caller said. */
-struct mtr_wait mtr_session_wait(const struct mortar_session *session,
-                                 const struct mortar_call *call);
+/* How long a call may wait, by what the caller said; and no longer than the session is open, which
+ * its tick looks at. */
+struct mtr_session_wait {
+  struct mtr_wait wait;
+  const struct mortar_session *session;
+  int (*tick)(void *ctx); /* the caller's */
+  void *tick_ctx;
+};
 
-/* Puts the ids into an error that a call of this session made. op may be NULL. Returns st. */
+void mtr_session_wait_init(struct mtr_session_wait *w, const struct mortar_session *session,
+                           const struct mortar_call *call);
+
+/* Puts the ids into an error that a call of this session made, and says so if the session was
+ * closed meanwhile. op may be NULL. Returns st. */
 enum mortar_status mtr_session_failed(const struct mortar_session *session,
                                       const struct mtr_handle *op, enum mortar_status st,
                                       struct mortar_error *err);
+
+/* True for failures that are the caller's will: it shall not wait for cleaning up, either. */
+bool mtr_session_gave_up(enum mortar_status st);
 
 /* Sends CloseOperation, and CancelOperation before it when cancel is set, within grace_ms: for
  * cleaning up, so failures are not reported. */

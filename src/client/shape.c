@@ -1,3 +1,4 @@
+/* Derives shapes and finds them again. A shape never changes once it is made. */
 #include "client/shape.h"
 
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* Names of SQL types. The server's own word wins; nothing is parsed. */
 #include "client/sql_type.h"
 
 #include "base/error.h"

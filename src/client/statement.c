@@ -1,9 +1,11 @@
 /* mortar_statement: a text, and the run of it. One thread executes; cancel may come from any. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "client/orphans.h"
 #include "client/pause.h"
 #include "client/result.h"
 
@@ -11,7 +13,7 @@ enum {
   SQL_MAX = 64 << 20, /* servers refuse longer requests (100 MiB with its overhead) */
   POLL_FIRST_MS = 10, /* after the first poll, which is sent at once */
   POLL_LAST_MS = 500,
-  DROP_GRACE_MS = 200,    /* for cancelling what the caller gave up */
+  DROP_GRACE_MS = 150,    /* for cancelling what failed; see mtr_session_drop_operation */
   CANCEL_GRACE_MS = 10000 /* for mortar_statement_cancel itself */
 };
 
@@ -19,6 +21,7 @@ struct mortar_statement {
   struct mortar_session *session; /* counted */
   struct mtr_buf sql;
   int64_t timeout_seconds;
+  bool idempotent;
   pthread_mutex_t lock; /* guards the four below; never held across a wait */
   bool running, cancel_asked;
   struct mtr_handle operation; /* of the run, once the server named it */
@@ -67,6 +70,14 @@ enum mortar_status mortar_statement_set_timeout(struct mortar_statement *stmt, i
   if (!stmt || seconds < 0)
     return mtr_fail(err, MORTAR_INVALID, "the timeout is a number of seconds, or 0");
   stmt->timeout_seconds = seconds;
+  return MORTAR_OK;
+}
+
+enum mortar_status mortar_statement_set_idempotent(struct mortar_statement *stmt, bool idempotent,
+                                                   struct mortar_error *err)
+{
+  if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
+  stmt->idempotent = idempotent;
   return MORTAR_OK;
 }
 
@@ -134,12 +145,49 @@ static enum mortar_status run_statement(struct mortar_statement *stmt, struct mt
                                         struct mortar_error *err)
 {
   struct mortar_session *session = stmt->session;
-  struct mtr_run run = {mtr_buf_span(&stmt->sql), stmt->timeout_seconds};
+  struct mtr_run run = {mtr_buf_span(&stmt->sql), stmt->timeout_seconds, stmt->idempotent};
 
+  if (mtr_log_wants(&session->watch.log, MORTAR_LOG_SQL))
+    mtr_log(&session->watch.log, MORTAR_LOG_SQL, "execute: %.*s", MTR_LOG_SQL_ARG(run.sql));
   MTR_TRY(session->backend->execute(session->bs, channel, &run, wait, answer, err));
   if (name_operation(stmt, &answer->operation) && answer->live)
     MTR_TRY(cancel_operation(session, &answer->operation, CANCEL_GRACE_MS, err));
   return wait_for_end(session, channel, wait, answer, err);
+}
+
+/* Puts words behind an error's text. */
+static void add_words(struct mortar_error *err, const char *words)
+{
+  const size_t have = err ? strlen(err->message) : 0;
+
+  if (err) (void)snprintf(err->message + have, sizeof err->message - have, "; %s", words);
+}
+
+/* Cleans up behind a run that failed with st. What takes time is left to the background thread, but
+ * not where memory ran out: the thread would compete for it. Takes the channel. */
+static void clean_up(struct mortar_session *session, struct mtr_channel *channel,
+                     const struct mtr_answer *answer, enum mortar_status st,
+                     struct mortar_error *err)
+{
+  const bool named = answer->operation.guid_size && !answer->closed;
+
+  if (mtr_lease_pending(channel->lease)) {
+    if (mtr_orphan_add(session, channel, MTR_ORPHAN_STARTING, NULL))
+      add_words(err, "the statement may be running; it is cancelled once the server names it");
+    else
+      add_words(err, "the statement may be running");
+  } else if (named && (mtr_session_gave_up(st) || (answer->live && st != MORTAR_NOMEM))) {
+    if (mtr_orphan_add(session, channel, MTR_ORPHAN_OPERATION, &answer->operation))
+      add_words(err, "the statement is being cancelled");
+    else
+      add_words(err, "the statement may be running");
+  } else {
+    mtr_session_give(session, channel);
+    if (named)
+      mtr_session_drop_operation(session, &answer->operation, answer->live, DROP_GRACE_MS);
+    else if (err && err->outcome == MORTAR_OUTCOME_UNKNOWN)
+      add_words(err, "the statement may have run, or be running");
+  }
 }
 
 enum mortar_status mortar_statement_execute(struct mortar_statement *stmt,
@@ -150,7 +198,7 @@ enum mortar_status mortar_statement_execute(struct mortar_statement *stmt,
   struct mtr_channel *channel = NULL;
   struct mtr_answer answer;
   enum mortar_status st;
-  struct mtr_wait wait;
+  struct mtr_session_wait wait;
 
   *out = NULL;
   if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
@@ -158,17 +206,15 @@ enum mortar_status mortar_statement_execute(struct mortar_statement *stmt,
   MTR_TRY(mtr_session_usable(session, err));
   atomic_fetch_add_explicit(&session->statements, 1, memory_order_relaxed);
   memset(&answer, 0, sizeof answer);
-  wait = mtr_session_wait(session, call);
+  mtr_session_wait_init(&wait, session, call);
   MTR_TRY(mtr_session_take(session, &channel, err));
   begin_run(stmt);
-  st = run_statement(stmt, channel, &wait, &answer, err);
+  st = run_statement(stmt, channel, &wait.wait, &answer, err);
   if (st == MORTAR_OK) {
-    st = mtr_result_new(session, channel, &wait, &answer, out, err);
+    st = mtr_result_new(session, channel, &wait.wait, &answer, out, err);
   } else {
     (void)mtr_session_failed(session, &answer.operation, st, err);
-    mtr_session_give(session, channel);
-    if (!answer.closed)
-      mtr_session_drop_operation(session, &answer.operation, answer.live, DROP_GRACE_MS);
+    clean_up(session, channel, &answer, st, err);
   }
   end_run(stmt);
   return st;

@@ -52,6 +52,34 @@ static enum mortar_status copy_text(struct mtr_curl_target *target, const char *
   return *out ? MORTAR_OK : mtr_fail_nomem(err, "endpoint");
 }
 
+/* Only proxies that speak HTTP know CONNECT. The text may hold a password, so it is not shown. */
+static enum mortar_status check_proxy(const char *proxy, struct mortar_error *err)
+{
+  const char *scheme_end = strstr(proxy, "://");
+  const struct mtr_span scheme = mtr_span_of(proxy, scheme_end ? (size_t)(scheme_end - proxy) : 0);
+
+  if (scheme_end && !mtr_text_same(scheme, mtr_span_text("http")) &&
+      !mtr_text_same(scheme, mtr_span_text("https")))
+    return mtr_fail(err, MORTAR_INVALID, "a proxy is given as http://HOST:PORT, not as %.*s://",
+                    (int)(scheme.size > 16 ? 16 : scheme.size), (const char *)scheme.data);
+  return MORTAR_OK;
+}
+
+static enum mortar_status copy_optional(struct mtr_curl_target *target, const char *text,
+                                        char **out, struct mortar_error *err)
+{
+  return text && *text ? copy_text(target, text, out, err) : MORTAR_OK;
+}
+
+static enum mortar_status set_client_cert(struct mtr_curl_target *target,
+                                          const struct mtr_endpoint_options *o,
+                                          struct mortar_error *err)
+{
+  MTR_TRY(copy_optional(target, o->client_cert_file, &target->client_cert, err));
+  MTR_TRY(copy_optional(target, o->client_key_file, &target->client_key, err));
+  return copy_optional(target, o->client_key_password, &target->client_key_password, err);
+}
+
 static enum mortar_status set_texts(struct mtr_curl_target *target,
                                     const struct mtr_endpoint_options *o, struct mortar_error *err)
 {
@@ -62,7 +90,10 @@ static enum mortar_status set_texts(struct mtr_curl_target *target,
   (void)snprintf(url, sizeof url, "%s://%s%s%s:%d/", o->tls ? "https" : "http", v6 ? "[" : "",
                  o->host, v6 ? "]" : "", o->port);
   MTR_TRY(copy_text(target, url, &target->url, err));
+  MTR_TRY(check_proxy(proxy, err));
   MTR_TRY(copy_text(target, proxy, &target->proxy, err));
+  MTR_TRY(copy_text(target, o->no_proxy ? o->no_proxy : "", &target->no_proxy, err));
+  MTR_TRY(set_client_cert(target, o, err));
   return copy_text(target, at ? at + 1 : proxy, &target->proxy_name, err);
 }
 
@@ -135,6 +166,10 @@ enum mortar_status mtr_curl_target_key(const struct mtr_endpoint_options *o, str
   MTR_TRY(mtr_buf_printf(key, err, "%d %d%d%d ", o->port, o->tls, o->verify_peer, o->verify_host));
   MTR_TRY(add_text(key, o->host, err));
   MTR_TRY(add_text(key, o->proxy, err));
+  MTR_TRY(add_text(key, o->no_proxy, err));
+  MTR_TRY(add_text(key, o->client_cert_file, err));
+  MTR_TRY(add_text(key, o->client_key_file, err));
+  MTR_TRY(add_text(key, o->client_key_password, err));
   if (!o->tls || !o->verify_peer) return MORTAR_OK;
   return mtr_ca_cache_key(o->ca_file, fallback_ca_file(), key, err);
 }
@@ -182,5 +217,9 @@ void mtr_curl_target_free(struct mtr_curl_target *target, bool inherited)
   mtr_free_text(target->alloc, target->url);
   mtr_free_text(target->alloc, target->proxy);
   mtr_free_text(target->alloc, target->proxy_name);
+  mtr_free_text(target->alloc, target->no_proxy);
+  mtr_free_text(target->alloc, target->client_cert);
+  mtr_free_text(target->alloc, target->client_key);
+  mtr_free_text(target->alloc, target->client_key_password);
   mtr_free(target->alloc, target, sizeof *target);
 }

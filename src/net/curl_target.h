@@ -16,6 +16,8 @@ struct mtr_curl_target {
   char *url;        /* "https://host:port/" */
   char *proxy;      /* "" for none: libcurl would take one from the environment for NULL */
   char *proxy_name; /* the proxy without user and password, for errors */
+  char *no_proxy;   /* never NULL, for the same reason */
+  char *client_cert, *client_key, *client_key_password; /* NULL: none */
   bool tls, verify_peer, verify_host;
   bool plain;           /* the socket carries our bytes as they are, once connected */
   X509_STORE *ca_store; /* NULL unless tls and verify_peer */

@@ -31,12 +31,11 @@ static enum event wait_for(struct mtr_exchange *ex, enum mtr_want want, struct m
   return n > 0 && fds[0].revents != 0 ? WOKEN : STEP;
 }
 
-enum mortar_status mtr_drive_blocking(struct mtr_exchange *ex, const struct mtr_wait *wait)
+static enum mortar_status drive(struct mtr_exchange *ex, const struct mtr_wait *wait, int64_t now)
 {
-  int64_t now = mtr_clock_now(), tick_at = mtr_wait_first_tick(wait, now);
+  int64_t tick_at = mtr_wait_first_tick(wait, now);
   bool ended = false;
 
-  mtr_exchange_start(ex, now);
   for (;;) {
     enum mtr_want want = mtr_exchange_step(ex, now);
     int64_t limit = mtr_deadline_min(mtr_exchange_limit(ex), tick_at);
@@ -50,4 +49,20 @@ enum mortar_status mtr_drive_blocking(struct mtr_exchange *ex, const struct mtr_
     now = mtr_clock_now();
     ended = event == WOKEN || mtr_wait_tick(wait, event == INTERRUPTED_BY_SIGNAL, &now, &tick_at);
   }
+}
+
+enum mortar_status mtr_drive_blocking(struct mtr_exchange *ex, const struct mtr_wait *wait)
+{
+  const int64_t now = mtr_clock_now();
+
+  mtr_exchange_start(ex, now);
+  return drive(ex, wait, now);
+}
+
+enum mortar_status mtr_drive_resumed(struct mtr_exchange *ex, const struct mtr_wait *wait)
+{
+  const int64_t now = mtr_clock_now();
+
+  mtr_exchange_resume(ex, wait->deadline, now);
+  return drive(ex, wait, now);
 }

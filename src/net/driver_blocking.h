@@ -10,4 +10,9 @@
 MORTAR_MUST_USE enum mortar_status mtr_drive_blocking(struct mtr_exchange *exchange,
                                                       const struct mtr_wait *wait);
 
+/* The same for one that is pending: goes on until wait's deadline. One that has passed makes it
+ * take what has arrived and no more. */
+MORTAR_MUST_USE enum mortar_status mtr_drive_resumed(struct mtr_exchange *exchange,
+                                                     const struct mtr_wait *wait);
+
 #endif

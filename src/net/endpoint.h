@@ -15,7 +15,13 @@ struct mtr_endpoint_options {
   bool tls;
   bool verify_peer, verify_host;
   const char *ca_file; /* PEM; NULL: the system's bundle (SSL_CERT_FILE is honoured) */
-  const char *proxy;   /* "http://host:port"; NULL: none. Always CONNECT, also for plain HTTP */
+  const char *client_cert_file,
+      *client_key_file; /* PEM; NULL: none; the key may be in the former */
+  const char *client_key_password;
+  /* "http://[user:password@]host:port"; NULL: none. Always CONNECT, also for plain HTTP. No error
+   * shows the user or the password. */
+  const char *proxy;
+  const char *no_proxy; /* hosts, domains and networks reached without it: "a.test, 10.0.0.0/8" */
   int64_t connect_timeout_ms; /* of one connect, name look-up and handshakes included; -1: none */
   int64_t idle_ms;            /* an idle connection older than this is not used again */
   size_t max_reply;           /* bytes of a reply body that are accepted */

@@ -32,10 +32,17 @@ static size_t unsent(const struct mtr_exchange *ex)
   return ex->out[0].size + ex->out[1].size - ex->sent;
 }
 
+/* The peer has the whole request and nothing is wrong with the connection. */
+static bool may_go_on(const struct mtr_exchange *ex, enum mortar_status st)
+{
+  return ex->phase == RECEIVE && (st == MORTAR_TIMEOUT || st == MORTAR_INTERRUPTED);
+}
+
 static enum mtr_want fail(struct mtr_exchange *ex, enum mortar_status st)
 {
   mtr_error_outcome(ex->err, ex->sent ? MORTAR_OUTCOME_UNKNOWN : MORTAR_OUTCOME_NOT_SENT);
-  ex->transport->ops->close(ex->transport);
+  ex->pending = ex->keep && may_go_on(ex, st);
+  if (!ex->pending) ex->transport->ops->close(ex->transport);
   ex->status = st;
   ex->phase = DONE;
   return MTR_WANT_NOTHING;
@@ -90,6 +97,14 @@ void mtr_exchange_interrupt(struct mtr_exchange *ex, int64_t now)
   ex->finished = now;
   (void)fail(ex, mtr_fail(ex->err, MORTAR_INTERRUPTED, "woken up after %lld ms while %s",
                           (long long)((now - ex->started) / MTR_MS), doing(ex, text, sizeof text)));
+}
+
+void mtr_exchange_resume(struct mtr_exchange *ex, int64_t deadline, int64_t now)
+{
+  ex->pending = false;
+  ex->phase = RECEIVE;
+  ex->deadline = deadline;
+  ex->started = now;
 }
 
 /* ---- Phases -------------------------------------------------------------------------------- */

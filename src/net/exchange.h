@@ -29,6 +29,7 @@ struct mtr_exchange {
   size_t max_body;            /* bytes of reply body that are accepted */
   int64_t connect_timeout_ms; /* -1: none */
   int64_t deadline;           /* of it all; MTR_NEVER */
+  bool keep;                  /* see pending */
   struct mtr_lease_stats *stats;
   struct mortar_error *err; /* not NULL */
 
@@ -36,6 +37,8 @@ struct mtr_exchange {
   enum mortar_status status;
   bool reusable;    /* the connection may carry another exchange; it is closed otherwise */
   int64_t finished; /* the time of the last step */
+  bool pending;     /* with keep: it failed for want of time or patience after the request had left
+                       whole. The connection stays open, and mtr_exchange_resume goes on. */
 
   /* Inside. */
   int phase;
@@ -55,5 +58,8 @@ int64_t mtr_exchange_limit(const struct mtr_exchange *exchange);
 
 /* Ends it with INTERRUPTED. Not when it is done. */
 void mtr_exchange_interrupt(struct mtr_exchange *exchange, int64_t now);
+
+/* Goes on with one that is pending, until another deadline. Its err may be replaced before. */
+void mtr_exchange_resume(struct mtr_exchange *exchange, int64_t deadline, int64_t now);
 
 #endif

@@ -25,6 +25,7 @@ struct mtr_lease {
   struct mtr_buf body, reply;
   struct mtr_request_head head;
   struct mtr_lease_stats stats;
+  struct mtr_exchange unfinished; /* meaningful while its pending is set */
 };
 
 static void *headroom_fn(void *ctx, void *ptr, size_t old_size, size_t new_size)
@@ -66,11 +67,28 @@ enum mortar_status mtr_lease_new(struct mtr_endpoint *endpoint, struct mtr_lease
   return MORTAR_OK;
 }
 
+bool mtr_lease_pending(const struct mtr_lease *lease) { return lease->unfinished.pending; }
+
+int mtr_lease_fd(const struct mtr_lease *lease)
+{
+  return lease->unfinished.pending ? lease->transport->fd : -1;
+}
+
+/* A connection on which a reply is still due is of no use to anybody else. */
+static void abandon(struct mtr_lease *lease)
+{
+  if (!lease->unfinished.pending) return;
+  lease->unfinished.pending = false;
+  /* In the child of a fork the connection is the parent's, and freeing the lease knows that. */
+  if (!mtr_endpoint_inherited(lease->endpoint)) lease->transport->ops->close(lease->transport);
+}
+
 void mtr_lease_free(struct mtr_lease *lease)
 {
   struct mtr_endpoint *endpoint;
 
   if (!lease) return;
+  abandon(lease);
   endpoint = lease->endpoint;
   mtr_endpoint_give(endpoint, lease->transport, lease->last_used);
   mtr_request_head_fini(&lease->head);
@@ -137,7 +155,21 @@ static enum mortar_status prepare(struct mtr_lease *lease, const struct mtr_requ
   return ready_transport(lease, err);
 }
 
-static enum mortar_status run(struct mtr_lease *lease, const struct mtr_span out[2],
+/* What an exchange leaves behind, however it ended. */
+static enum mortar_status conclude(struct mtr_lease *lease, const struct mtr_exchange *ex,
+                                   struct mtr_reply *reply)
+{
+  if (ex->status != MORTAR_OK) {
+    reply->begun = lease->reply.size != 0;
+    if (ex->pending) lease->unfinished = *ex;
+    return ex->status;
+  }
+  lease->last_used = ex->finished;
+  mtr_http1_reply(&ex->http, &lease->reply, reply);
+  return MORTAR_OK;
+}
+
+static enum mortar_status run(struct mtr_lease *lease, const struct mtr_span out[2], bool keep,
                               const struct mtr_wait *wait, struct mtr_reply *reply,
                               struct mortar_error *err)
 {
@@ -147,13 +179,18 @@ static enum mortar_status run(struct mtr_lease *lease, const struct mtr_span out
                             .max_body = mtr_endpoint_max_reply(lease->endpoint),
                             .connect_timeout_ms = mtr_endpoint_connect_timeout_ms(lease->endpoint),
                             .deadline = wait->deadline,
+                            .keep = keep,
                             .stats = &lease->stats,
                             .err = err};
 
-  MTR_TRY(mtr_drive_blocking(&ex, wait));
-  lease->last_used = ex.finished;
-  mtr_http1_reply(&ex.http, &lease->reply, reply);
-  return MORTAR_OK;
+  (void)!mtr_drive_blocking(&ex, wait); /* conclude looks at its status */
+  return conclude(lease, &ex, reply);
+}
+
+static void clear_reply(struct mtr_reply *reply)
+{
+  memset(reply, 0, sizeof *reply);
+  reply->retry_after_ms = -1;
 }
 
 enum mortar_status mtr_lease_exchange(struct mtr_lease *lease, const struct mtr_request *request,
@@ -164,20 +201,40 @@ enum mortar_status mtr_lease_exchange(struct mtr_lease *lease, const struct mtr_
   struct mtr_span out[2];
   enum mortar_status st;
 
-  memset(reply, 0, sizeof *reply);
-  reply->retry_after_ms = -1;
+  clear_reply(reply);
   if (!err) err = &own;
+  abandon(lease);
   st = prepare(lease, request, out, err);
   if (st != MORTAR_OK)
     mtr_error_outcome(err, MORTAR_OUTCOME_NOT_SENT);
   else
-    st = run(lease, out, wait, reply, err);
+    st = run(lease, out, request->keep, wait, reply, err);
+  if (st != MORTAR_OK) mtr_error_prefix(err, "%s", mtr_endpoint_name(lease->endpoint));
+  return st;
+}
+
+enum mortar_status mtr_lease_resume(struct mtr_lease *lease, const struct mtr_wait *wait,
+                                    struct mtr_reply *reply, struct mortar_error *err)
+{
+  struct mtr_exchange ex = lease->unfinished;
+  struct mortar_error own;
+  enum mortar_status st;
+
+  clear_reply(reply);
+  if (!err) err = &own;
+  MTR_TRY(mtr_endpoint_check_process(lease->endpoint, err));
+  if (!ex.pending) return mtr_fail(err, MORTAR_STATE, "no exchange is pending");
+  ex.err = err;
+  lease->unfinished.pending = false;
+  (void)!mtr_drive_resumed(&ex, wait); /* conclude looks at its status */
+  st = conclude(lease, &ex, reply);
   if (st != MORTAR_OK) mtr_error_prefix(err, "%s", mtr_endpoint_name(lease->endpoint));
   return st;
 }
 
 void mtr_lease_trim(struct mtr_lease *lease)
 {
+  abandon(lease);
   mtr_buf_trim(&lease->body, KEEP_BODY);
   mtr_buf_trim(&lease->reply, KEEP_REPLY);
 }

@@ -24,6 +24,9 @@ struct mtr_request {
   /* Complete lines, each ended by CR LF; Host, Content-Length, Connection and Accept-Encoding are
    * the lease's. Refused (INVALID) when a stray CR, LF or NUL is inside. */
   const char *headers;
+  /* Given up by deadline, wake-up or tick while the reply is awaited, the exchange stays pending:
+   * mtr_lease_resume may still fetch the reply. */
+  bool keep;
 };
 
 struct mtr_reply {
@@ -33,6 +36,7 @@ struct mtr_reply {
   struct mtr_span server_message; /* the best of x-thriftserver-error-message, x-databricks-error-
                                      or-redirect-message, x-databricks-reason-phrase */
   int64_t retry_after_ms;         /* -1: no such header; 0 also when it says nothing usable */
+  bool begun;                     /* of a failed exchange: some of the reply's bytes had come */
 };
 
 struct mtr_lease;
@@ -53,6 +57,20 @@ MORTAR_MUST_USE enum mortar_status mtr_lease_exchange(struct mtr_lease *lease,
                                                       const struct mtr_wait *wait,
                                                       struct mtr_reply *reply,
                                                       struct mortar_error *err);
+
+/* True while an exchange with `keep` is unfinished. Another exchange, trim or free abandons it and
+ * closes the connection. */
+bool mtr_lease_pending(const struct mtr_lease *lease);
+
+/* The descriptor to poll for reading while an exchange is pending; -1 otherwise. */
+int mtr_lease_fd(const struct mtr_lease *lease);
+
+/* Goes on with the pending exchange; like mtr_lease_exchange, and it may be pending again. A
+ * deadline that has passed takes what has arrived and waits for nothing. */
+MORTAR_MUST_USE enum mortar_status mtr_lease_resume(struct mtr_lease *lease,
+                                                    const struct mtr_wait *wait,
+                                                    struct mtr_reply *reply,
+                                                    struct mortar_error *err);
 
 /* Gives the memory of unusually large buffers back. */
 void mtr_lease_trim(struct mtr_lease *lease);

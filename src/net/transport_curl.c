@@ -90,7 +90,7 @@ static CURLcode set_connection(const struct curl_transport *t)
 
   code = set_text(code, t->easy, CURLOPT_PROTOCOLS_STR, "http,https");
   code = set_text(code, t->easy, CURLOPT_PROXY, t->target->proxy);
-  code = set_text(code, t->easy, CURLOPT_NOPROXY, "");
+  code = set_text(code, t->easy, CURLOPT_NOPROXY, t->target->no_proxy);
   code = set_long(code, t->easy, CURLOPT_HTTPPROXYTUNNEL, 1);
   code = set_long(code, t->easy, CURLOPT_CONNECT_ONLY, 1);
   /* Else libcurl would negotiate HTTP/2 and send its preface. */
@@ -113,7 +113,11 @@ static CURLcode set_tls(const struct curl_transport *t)
   code = set_long(code, t->easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
   /* The endpoint's store takes the place of a file that each connection would parse anew. */
   code = set_text(code, t->easy, CURLOPT_CAINFO, NULL);
-  return set_text(code, t->easy, CURLOPT_CAPATH, NULL);
+  code = set_text(code, t->easy, CURLOPT_CAPATH, NULL);
+  if (!target->client_cert) return code;
+  code = set_text(code, t->easy, CURLOPT_SSLCERT, target->client_cert);
+  code = set_text(code, t->easy, CURLOPT_SSLKEY, target->client_key);
+  return set_text(code, t->easy, CURLOPT_KEYPASSWD, target->client_key_password);
 }
 
 static CURLcode set_callbacks(struct curl_transport *t)
@@ -172,6 +176,14 @@ static enum mortar_status fail_verify(struct curl_transport *t, CURLcode code,
                   X509_verify_cert_error_string(result));
 }
 
+/* Servers of TLS 1.2 say "handshake failure" for it, which says as much as nothing. */
+static bool wants_client_cert(const struct curl_transport *t)
+{
+  const int certificate_required = 116; /* RFC 8446 */
+
+  return t->alert == certificate_required;
+}
+
 static enum mortar_status fail_handshake(struct curl_transport *t, CURLcode code,
                                          struct mortar_error *err)
 {
@@ -180,6 +192,9 @@ static enum mortar_status fail_handshake(struct curl_transport *t, CURLcode code
   if (t->alert == no_application_protocol)
     return mtr_fail(err, MORTAR_TLS,
                     "the server speaks HTTP/2 only (it refused ALPN http/1.1); HTTP/1.1 is needed");
+  if (wants_client_cert(t))
+    return mtr_fail(err, MORTAR_TLS,
+                    "the server wants a client certificate: set tls_client_cert_file");
   if (strstr(t->words, "wrong version number"))
     return mtr_fail(err, MORTAR_TLS, "the server does not speak TLS on this port (%s); use http",
                     words_of(t, code));
@@ -201,10 +216,14 @@ static enum mortar_status fail_connect(struct curl_transport *t, CURLcode code,
       return mtr_fail_nomem(err, "connection");
     case CURLE_PEER_FAILED_VERIFICATION:
       return fail_verify(t, code, err);
+    case CURLE_SSL_CERTPROBLEM:
+      return mtr_fail(err, MORTAR_TLS,
+                      "the client certificate can't be used (%s); check tls_client_cert_file, "
+                      "tls_client_key_file and tls_client_key_password",
+                      words_of(t, code));
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_ENGINE_NOTFOUND:
     case CURLE_SSL_ENGINE_SETFAILED:
-    case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CIPHER:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_ISSUER_ERROR:
@@ -329,7 +348,12 @@ static enum mtr_io recv_tls(struct mtr_transport *transport, void *data, size_t 
   code = curl_easy_recv(t->easy, data, size, n);
   if (!code) return *n ? MTR_IO_DONE : MTR_IO_CLOSED;
   if (code == CURLE_AGAIN) return MTR_IO_AGAIN;
-  (void)mtr_fail(err, MORTAR_IO, "receiving failed: %s", words_of(t, code));
+  /* With TLS 1.3 the client is done before the server has looked at its certificate. */
+  if (wants_client_cert(t))
+    (void)mtr_fail(err, MORTAR_TLS,
+                   "the server wants a client certificate: set tls_client_cert_file");
+  else
+    (void)mtr_fail(err, MORTAR_IO, "receiving failed: %s", words_of(t, code));
   return MTR_IO_FAILED;
 }
 

@@ -1,3 +1,4 @@
+/* Opens sessions on the fake server and checks the rows that it makes. */
 #include "tests/client/client_fixture.h"
 
 #include <stdio.h>
@@ -13,19 +14,29 @@ enum mortar_status client_open(struct client *c, const struct mortar_alloc *allo
   st = mortar_config_new(alloc, &config, &c->err);
   if (st == MORTAR_OK) st = mortar_config_set_uri(config, uri, &c->err);
   if (st == MORTAR_OK) st = mortar_config_set(config, "access_token", "secret-token", &c->err);
+  /* The waits between attempts are as short as they may be. */
+  if (st == MORTAR_OK) st = mortar_config_set(config, "retry_delay_min_ms", "1", &c->err);
+  if (st == MORTAR_OK) st = mortar_config_set(config, "retry_delay_max_ms", "4", &c->err);
   if (st == MORTAR_OK && option) st = mortar_config_set(config, option, value, &c->err);
+  if (st == MORTAR_OK && c->option) st = mortar_config_set(config, c->option, c->value, &c->err);
+  if (st == MORTAR_OK && c->log)
+    st = mortar_config_set_log(config, c->log_level, c->log, c->log_ctx, &c->err);
   if (st == MORTAR_OK) st = mortar_config_set_session_setting(config, "ansi_mode", "true", &c->err);
   if (st == MORTAR_OK) st = mortar_session_open(config, NULL, &c->session, &c->err);
   mortar_config_free(config);
   return st;
 }
 
-void client_start(struct client *c)
+void client_start_with(struct client *c)
 {
-  memset(&c->err, 0, sizeof c->err);
-  c->session = NULL;
   fake_server_start(&c->fs);
   assert_int_equal(client_open(c, NULL, NULL, NULL), MORTAR_OK);
+}
+
+void client_start(struct client *c)
+{
+  memset(c, 0, sizeof *c);
+  client_start_with(c);
 }
 
 void client_stop(struct client *c)

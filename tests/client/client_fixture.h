@@ -8,14 +8,21 @@
 struct client {
   struct fake_server fs;
   struct mortar_session *session;
+  const char *option, *value; /* another option; NULL: none */
+  mortar_log_fn log;          /* NULL: none */
+  void *log_ctx;
+  enum mortar_log_level log_level;
   struct mortar_error err;
 };
 
-/* Opens a session with up to two options set; alloc may be NULL. */
+/* Opens a session with an option set, besides that of c; alloc may be NULL. */
 enum mortar_status client_open(struct client *c, const struct mortar_alloc *alloc,
                                const char *option, const char *value);
-void client_start(struct client *c); /* server and session */
+void client_start(struct client *c); /* server and session; *c need not be filled */
 void client_stop(struct client *c);
+
+/* The same, with the options and the log of *c, of which the rest must be zero. */
+void client_start_with(struct client *c);
 
 /* Reads all rows of a result: checks n against 0, 1, ... and s against the rule of the fake
  * server; *rows counts them, also when it fails half way. */

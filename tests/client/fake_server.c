@@ -1,3 +1,4 @@
+/* The fake warehouse: replies made with our own codec, sent over blocking sockets. */
 #include "tests/client/fake_server.h"
 
 #include <arpa/inet.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "arrow/ipc_writer.h"
+#include "base/clock.h"
 #include "codec/lz4/lz4_frame.h"
 #include "codec/thrift/message.h"
 #include "tests/support/test.h"
@@ -219,6 +221,7 @@ static void reply_execute(struct fake_server *fs, struct reply *r, int32_t seqid
   bool ended;
 
   fs->executed++;
+  fs->ran++;
   fs->page_next = 0; /* until the first page went out with this reply */
   if (fs->exception) {
     must(
@@ -345,6 +348,138 @@ static bool send_reply(int fd, int status, const char *headers, const void *body
   return send_all(fd, head, (size_t)n) && send_all(fd, body, size);
 }
 
+/* ---- Faults ---- */
+
+void fake_server_fault(struct fake_server *fs, const struct fake_fault *fault)
+{
+  (void)pthread_mutex_lock(&fs->fault_lock);
+  fs->fault_requests = 0;
+  fs->fault = *fault;
+  (void)pthread_mutex_unlock(&fs->fault_lock);
+}
+
+static bool is_call(struct mtr_span body, const char *name)
+{
+  const size_t n = strlen(name);
+
+  return body.size > 12 + n && body.data[7] == n && memcmp(body.data + 8, name, n) == 0;
+}
+
+/* True when the fault strikes this request. */
+static bool fault_strikes(struct fake_server *fs, struct mtr_span body, struct fake_fault *fault)
+{
+  int n;
+
+  (void)pthread_mutex_lock(&fs->fault_lock);
+  *fault = fs->fault;
+  (void)pthread_mutex_unlock(&fs->fault_lock);
+  if (fault->event == FAKE_NONE || !is_call(body, fault->call)) return false;
+  n = fs->fault_requests++;
+  if (n < FAKE_TIMES_MAX) fs->fault_times[n] = mtr_clock_now();
+  return n >= fault->skip && (fault->last == 0 || n < fault->last);
+}
+
+static bool reset(int fd)
+{
+  const struct linger at_once = {1, 0};
+
+  if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) != 0) abort();
+  return false;
+}
+
+/* Until the client leaves, or the test lets go. */
+static bool hang(struct fake_server *fs, int fd)
+{
+  struct pollfd p = {fd, POLLIN, 0};
+  char byte;
+
+  while (!fs->stop && !fs->let_go)
+    if (poll(&p, 1, 10) > 0 && recv(fd, &byte, 1, 0) <= 0) break;
+  return false;
+}
+
+/* A reply of any call whose status is bad: all of them begin alike. */
+static bool send_bad_status(int fd, struct reply *r, struct mtr_span request, int32_t code,
+                            const char *words)
+{
+  struct mtr_TCloseSessionResp resp = {0};
+  struct mtr_TStatus *status = bad_status(r, words);
+  struct mtr_message head;
+  struct mtr_tr rd;
+  char name[64];
+
+  mtr_tr_init(&rd, request);
+  must(mtr_message_read_head(&rd, &head, NULL));
+  snprintf(name, sizeof name, "%.*s", MTR_SPAN_ARG(head.name));
+  status->status_code = code;
+  MTR_SET(&resp, TCloseSessionResp, status, status);
+  mtr_buf_reset(&r->body);
+  write_reply(r, name, head.seqid, &mtr_TCloseSessionResp_info, &resp);
+  return send_reply(fd, 200, NULL, r->body.data, r->body.size);
+}
+
+static bool send_exception(const char *call, int fd, struct reply *r)
+{
+  mtr_buf_reset(&r->body);
+  must(mtr_message_write_exception(&r->body, call, 1, 6, "no such thing", NULL));
+  return send_reply(fd, 200, NULL, r->body.data, r->body.size);
+}
+
+static bool send_cut(int fd, const struct reply *r)
+{
+  char head[100];
+  const int n =
+      snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n", r->body.size);
+
+  (void)(send_all(fd, head, (size_t)n) && send_all(fd, r->body.data, r->body.size / 2));
+  return false;
+}
+
+static bool send_late(int delay_ms, int fd, const struct reply *r)
+{
+  const struct timespec pause = {delay_ms / 1000, delay_ms % 1000 * 1000000};
+
+  nanosleep(&pause, NULL);
+  return send_reply(fd, 200, NULL, r->body.data, r->body.size);
+}
+
+/* r holds the right reply when the fault lets the call run. False: the connection ends. */
+static bool serve_fault(struct fake_server *fs, const struct fake_fault *fault, int fd,
+                        struct mtr_span body, struct reply *r)
+{
+  static const char half_head[] = "HTTP/1.1 200 OK\r\nCont";
+  static const char page[] = "<!doctype html><p>Sign in</p>", garbage[] = "rubbish, no Thrift";
+
+  switch (fault->event) {
+    case FAKE_RESET:
+      return reset(fd);
+    case FAKE_CUT:
+      return send_cut(fd, r);
+    case FAKE_HALF_HEAD:
+      return send_all(fd, half_head, sizeof half_head - 1) && reset(fd);
+    case FAKE_EMPTY:
+      return send_reply(fd, 200, NULL, "", 0);
+    case FAKE_WEB_PAGE:
+      return send_reply(fd, 200, NULL, page, sizeof page - 1);
+    case FAKE_GARBAGE:
+      return send_reply(fd, 200, NULL, garbage, sizeof garbage - 1);
+    case FAKE_STATUS:
+      return send_reply(fd, fault->status, fault->headers, "", 0);
+    case FAKE_LATE:
+      return send_late(fault->delay_ms, fd, r);
+    case FAKE_NOT_STARTED:
+      return send_bad_status(fd, r, body, MTR_STATUS_ERROR, "[TEMPORARILY_UNAVAILABLE] starting");
+    case FAKE_GONE:
+      return send_bad_status(fd, r, body, MTR_STATUS_INVALID_HANDLE, "who is that?");
+    case FAKE_ERROR:
+      return send_bad_status(fd, r, body, MTR_STATUS_ERROR, "it does not please me");
+    case FAKE_EXCEPTION:
+      return send_exception(fault->call, fd, r);
+    default:
+      return hang(fs, fd);
+  }
+}
+
 static bool is_execute(struct mtr_span body)
 {
   return body.size > 28 && memcmp(body.data + 8, "ExecuteStatement", 16) == 0;
@@ -353,29 +488,30 @@ static bool is_execute(struct mtr_span body)
 static bool serve_one(struct fake_server *fs, int fd, struct mtr_span body)
 {
   struct reply r;
-  bool execute = is_execute(body), ok;
+  bool execute = is_execute(body), strikes, ok;
+  struct fake_fault fault;
   size_t size;
 
   if (execute && fs->hang) {
     fs->executed++;
-    while (wait_readable(fs, fd)) {
-      char byte;
-      if (recv(fd, &byte, 1, 0) <= 0) break;
-    }
-    return false;
+    return hang(fs, fd);
   }
-  if (execute && fs->http_status) {
+  strikes = fault_strikes(fs, body, &fault);
+  if (execute && fs->http_status && !strikes) {
     fs->executed++;
     return send_reply(fd, fs->http_status, fs->http_headers, fs->http_body, strlen(fs->http_body));
   }
   mtr_arena_init(&r.arena, NULL, 1 << 30);
   mtr_buf_init(&r.body, NULL, "reply", 1 << 30);
   mtr_buf_init(&r.bytes, NULL, "bytes", 1 << 30);
-  answer_call(fs, body, &r);
+  if (!strikes || fault.runs) answer_call(fs, body, &r);
   size = r.body.size;
   if (execute) fs->reply_size = (long)size;
   if (execute && fs->cut_to >= 0 && (size_t)fs->cut_to < size) size = (size_t)fs->cut_to;
-  ok = send_reply(fd, 200, NULL, r.body.data, size);
+  if (strikes)
+    ok = serve_fault(fs, &fault, fd, body, &r);
+  else
+    ok = send_reply(fd, 200, NULL, r.body.data, size) && !fs->close_after_reply;
   mtr_arena_fini(&r.arena);
   mtr_buf_fini(&r.body);
   mtr_buf_fini(&r.bytes);
@@ -428,6 +564,7 @@ void fake_server_start(struct fake_server *fs)
   socklen_t size = sizeof addr;
 
   memset(fs, 0, sizeof *fs);
+  (void)pthread_mutex_init(&fs->fault_lock, NULL);
   fs->cut_to = -1;
   fs->pages = 1;
   fs->lz4 = true;
@@ -435,7 +572,7 @@ void fake_server_start(struct fake_server *fs)
   addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   fs->listener = socket(AF_INET, SOCK_STREAM, 0);
   if (fs->listener < 0 || bind(fs->listener, (struct sockaddr *)&addr, sizeof addr) != 0 ||
-      listen(fs->listener, 64) != 0 ||
+      listen(fs->listener, 256) != 0 ||
       getsockname(fs->listener, (struct sockaddr *)&addr, &size) != 0)
     abort();
   fs->port = ntohs(addr.sin_port);
@@ -451,6 +588,7 @@ void fake_server_stop(struct fake_server *fs)
   close(fs->listener);
   while (fs->connections > 0)
     nanosleep(&pause, NULL);
+  (void)pthread_mutex_destroy(&fs->fault_lock);
 }
 
 void fake_server_batches(struct fake_server *fs, int count, int64_t rows)

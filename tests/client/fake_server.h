@@ -19,23 +19,62 @@ struct fake_batch {
   int corrupt_at;   /* byte of the packed batch to change, counted from its end; -1: none */
 };
 
+/* What happens to a call in place of its answer. */
+enum fake_event {
+  FAKE_NONE,
+  FAKE_RESET,     /* the connection is reset before the first byte of the reply */
+  FAKE_CUT,       /* half of the reply, then the connection is closed */
+  FAKE_HALF_HEAD, /* a reset inside the reply's head */
+  FAKE_EMPTY,
+  FAKE_WEB_PAGE,
+  FAKE_GARBAGE, /* a body that is no Thrift */
+  FAKE_STATUS,  /* HTTP status and headers of the fault */
+  FAKE_HANG,    /* no reply, ever */
+  FAKE_LATE,    /* the right reply, after delay_ms */
+  FAKE_NOT_STARTED,
+  FAKE_GONE,
+  FAKE_ERROR, /* Thrift errors */
+  FAKE_EXCEPTION
+};
+
+enum { FAKE_TIMES_MAX = 64 };
+
+struct fake_fault {
+  const char *call; /* "ExecuteStatement" */
+  enum fake_event event;
+  int last; /* strikes requests 1 .. last of that call; 0: all */
+  int skip; /* the first so many are left alone; last counts them */
+  int status, delay_ms;
+  const char *headers;
+  bool runs; /* the call does its work on the server all the same */
+};
+
 struct fake_server {
+  struct fake_fault fault; /* see fake_server_fault */
+  pthread_mutex_t fault_lock;
+  _Atomic int fault_requests;                  /* of the fault's call */
+  _Atomic int64_t fault_times[FAKE_TIMES_MAX]; /* when they came */
+
   /* Behaviour, to be set while no client is connected. */
   struct fake_batch batches[FAKE_BATCHES_MAX];
-  int batch_count, pages; /* the batches are dealt out over the pages */
-  bool lz4, checksum, other_schema, no_schema;
+  int batch_count;
+  _Atomic int pages; /* the batches are dealt out over the pages */
+  bool lz4, checksum, other_schema;
+  _Atomic bool no_schema;
   _Atomic int live_polls;               /* so many polls say RUNNING before the statement ends */
   bool ends_canceled;                   /* once CancelOperation was seen, polls say CANCELED */
   const char *sqlstate, *failure;       /* the statement fails with these words */
   int fail_page;                        /* that page (from 1) is an error status; 0: none */
-  int http_status;                      /* answer of ExecuteStatement; 0: 200 */
+  _Atomic int http_status;              /* answer of ExecuteStatement; 0: 200 */
   const char *http_headers, *http_body; /* with it */
-  long cut_to;       /* ExecuteStatement's reply body is cut to so many bytes; -1: whole */
-  _Atomic bool hang; /* ExecuteStatement is never answered */
-  bool exception;    /* ExecuteStatement is answered with an EXCEPTION */
+  long cut_to;         /* ExecuteStatement's reply body is cut to so many bytes; -1: whole */
+  _Atomic bool hang;   /* ExecuteStatement is never answered */
+  _Atomic bool let_go; /* connections that hang are closed */
+  bool exception;      /* ExecuteStatement is answered with an EXCEPTION */
+  _Atomic bool close_after_reply; /* every connection ends silently behind its next reply */
 
   /* Seen so far. */
-  _Atomic int opened, closed, executed, polled, fetched, schemas, canceled, operations_closed;
+  _Atomic int opened, closed, executed, ran, polled, fetched, schemas, canceled, operations_closed;
   _Atomic int connections;
   _Atomic long reply_size; /* of the last ExecuteStatement reply */
 
@@ -48,6 +87,9 @@ struct fake_server {
 /* Starts it with one batch of three rows. */
 void fake_server_start(struct fake_server *fs);
 void fake_server_stop(struct fake_server *fs);
+
+/* From now on; counts from here. */
+void fake_server_fault(struct fake_server *fs, const struct fake_fault *fault);
 
 /* count batches of `rows` rows each, numbered through. */
 void fake_server_batches(struct fake_server *fs, int count, int64_t rows);

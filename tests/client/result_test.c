@@ -191,7 +191,7 @@ static void a_corrupt_message_never_loses_rows(void **state)
 
 static void a_large_page_is_decoded_in_windows(void **state)
 {
-  struct client c;
+  struct client c = {.session = NULL};
   int64_t rows;
 
   (void)state;

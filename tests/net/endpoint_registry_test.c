@@ -316,6 +316,9 @@ static void fork_starts_empty(void **state)
   mtr_endpoint_unref(endpoint);
 }
 
+/* Whatever the other thread holds at that moment, the child is not stuck. Not under
+ * AddressSanitizer of gcc 12: its allocator's own lock may be held over the fork. */
+#ifndef __SANITIZE_ADDRESS__
 static void *keep_busy(void *arg)
 {
   struct mtr_endpoint_options options = usual();
@@ -330,7 +333,6 @@ static void *keep_busy(void *arg)
   return NULL;
 }
 
-/* Whatever the other thread holds at that moment, the child is not stuck. */
 static void fork_while_another_thread_is_busy(void **state)
 {
   const struct mtr_endpoint_options options = usual();
@@ -348,6 +350,7 @@ static void fork_while_another_thread_is_busy(void **state)
   assert_null(wrong);
   mtr_endpoint_unref(endpoint);
 }
+#endif
 
 int main(void)
 {
@@ -360,7 +363,9 @@ int main(void)
                                      cmocka_unit_test(every_allocation_may_fail),
                                      cmocka_unit_test(threads_come_and_go),
                                      cmocka_unit_test(makers_at_once_share_one),
-                                     cmocka_unit_test(fork_starts_empty),
-                                     cmocka_unit_test(fork_while_another_thread_is_busy)};
+#ifndef __SANITIZE_ADDRESS__
+                                     cmocka_unit_test(fork_while_another_thread_is_busy),
+#endif
+                                     cmocka_unit_test(fork_starts_empty)};
   return cmocka_run_group_tests(tests, make_certs, remove_certs);
 }

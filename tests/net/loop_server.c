@@ -1,3 +1,4 @@
+/* Loopback servers of one thread: they read, answer, stall or close as a test says. */
 #include "tests/net/loop_server.h"
 
 #include <netinet/in.h>
@@ -36,8 +37,23 @@ static void load_certificate(struct loop_server *server)
   if (!server->cert) return;
   server->tls = SSL_CTX_new(TLS_server_method());
   must(server->tls && SSL_CTX_use_certificate_chain_file(server->tls, server->cert) == 1 &&
-           SSL_CTX_use_PrivateKey_file(server->tls, server->key, SSL_FILETYPE_PEM) == 1,
+           SSL_CTX_use_PrivateKey_file(server->tls, server->key, SSL_FILETYPE_PEM) == 1 &&
+           (!server->client_ca ||
+            SSL_CTX_load_verify_locations(server->tls, server->client_ca, NULL) == 1),
        "certificate");
+  if (server->client_ca)
+    SSL_CTX_set_verify(server->tls, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+}
+
+/* A refused client must find the alert: closing with its bytes unread would reset the connection.
+ */
+static void wait_for_end(int fd)
+{
+  char bytes[256];
+
+  (void)shutdown(fd, SHUT_WR);
+  while (recv(fd, bytes, sizeof bytes, 0) > 0)
+    continue;
 }
 
 static void serve_one(struct loop_server *server, int fd, int index)
@@ -51,7 +67,10 @@ static void serve_one(struct loop_server *server, int fd, int index)
     conn.ssl = SSL_new(server->tls);
     must(conn.ssl && SSL_set_fd(conn.ssl, fd) == 1, "SSL_new");
   }
-  if (!conn.ssl || SSL_accept(conn.ssl) == 1) server->serve(server, &conn);
+  if (!conn.ssl || SSL_accept(conn.ssl) == 1)
+    server->serve(server, &conn);
+  else
+    wait_for_end(fd);
   if (conn.ssl) (void)SSL_shutdown(conn.ssl);
   SSL_free(conn.ssl);
   if (conn.fd >= 0) (void)close(conn.fd);

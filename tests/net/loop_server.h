@@ -23,6 +23,7 @@ struct loop_server {
   /* Set before start; the rest is zero. */
   void (*serve)(struct loop_server *server, struct loop_conn *conn);
   const char *cert, *key; /* PEM files; NULL: plain */
+  const char *client_ca;  /* PEM file: clients must show a certificate that it signed; NULL: none */
   void *arg;
   bool at_once; /* a thread for each connection, at most LOOP_MAX_AT_ONCE in all */
 

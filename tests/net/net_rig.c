@@ -1,3 +1,4 @@
+/* An endpoint, a lease and one exchange, with what came of it. */
 #include "tests/net/net_rig.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* A transport without sockets: what each call gives is written down beforehand. */
 #include "tests/net/scripted_transport.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Certificates for tests, made with the openssl command in a folder of their own. */
 #include "tests/net/test_certs.h"
 
 #include <stdarg.h>
@@ -34,12 +35,15 @@ void test_certs_make(struct test_certs *certs)
   (void)snprintf(certs->ca, sizeof certs->ca, "%s/ca.pem", certs->dir);
   (void)snprintf(certs->cert, sizeof certs->cert, "%s/cert.pem", certs->dir);
   (void)snprintf(certs->key, sizeof certs->key, "%s/cert.key", certs->dir);
+  (void)snprintf(certs->locked_key, sizeof certs->locked_key, "%s/locked.key", certs->dir);
   (void)snprintf(certs->other, sizeof certs->other, "%s/other.pem", certs->dir);
   (void)snprintf(certs->other_key, sizeof certs->other_key, "%s/other.key", certs->dir);
   run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
       "-subj '/CN=Mortar test CA' -out %s -keyout %s/ca.key 2>%s/log",
       certs->ca, certs->dir, certs->dir);
   sign(certs, "localhost", "DNS:localhost,IP:127.0.0.1", certs->cert, certs->key);
+  run("openssl pkey -in %s -aes256 -passout 'pass:open sesame' -out %s", certs->key,
+      certs->locked_key);
   sign(certs, "another.test", "DNS:another.test", certs->other, certs->other_key);
 }
 

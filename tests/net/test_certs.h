@@ -7,6 +7,7 @@ struct test_certs {
   char ca[96];                   /* signs the two others */
   char cert[96], key[96];        /* for localhost and 127.0.0.1 */
   char other[96], other_key[96]; /* for another.test */
+  char locked_key[96];           /* the key of cert, its password is "open sesame" */
 };
 
 void test_certs_make(struct test_certs *certs);

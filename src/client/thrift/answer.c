@@ -1,3 +1,4 @@
+/* From decoded reply structs to a mtr_answer. Waits for nothing and sends nothing. */
 #include "client/thrift/answer.h"
 
 #include "base/error.h"

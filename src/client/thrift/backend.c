@@ -2,22 +2,40 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "client/sql_kind.h"
 #include "client/thrift/answer.h"
 #include "client/thrift/call.h"
 #include "codec/base64.h"
 
-#define METHOD(name)                                                                               \
-  {                                                                                                \
-#name, &mtr_T##name##Req_info, &mtr_T##name##Resp_info                                         \
-  }
-static const struct mtr_thrift_method open_session = METHOD(OpenSession);
-static const struct mtr_thrift_method close_session = METHOD(CloseSession);
-static const struct mtr_thrift_method execute_statement = METHOD(ExecuteStatement);
-static const struct mtr_thrift_method get_operation_status = METHOD(GetOperationStatus);
-static const struct mtr_thrift_method get_result_set_metadata = METHOD(GetResultSetMetadata);
-static const struct mtr_thrift_method fetch_results = METHOD(FetchResults);
-static const struct mtr_thrift_method cancel_operation = METHOD(CancelOperation);
-static const struct mtr_thrift_method close_operation = METHOD(CloseOperation);
+/* Lost or not, a text that plainly reads may run twice. */
+static enum mtr_call_kind kind_by_text(const void *request)
+{
+  const struct mtr_TExecuteStatementReq *req = request;
+
+  return mtr_sql_is_read(req->statement) ? MTR_CALL_READ : MTR_CALL_WRITE;
+}
+
+#define METHOD(method)                                                                             \
+  .name = #method, .request = &mtr_T##method##Req_info, .reply = &mtr_T##method##Resp_info
+static const struct mtr_thrift_method open_session = {METHOD(OpenSession), .kind = MTR_CALL_OPEN,
+                                                      .keep = true};
+static const struct mtr_thrift_method close_session = {METHOD(CloseSession), .kind = MTR_CALL_CLOSE,
+                                                       .names_session = true};
+static const struct mtr_thrift_method execute_statement = {
+    METHOD(ExecuteStatement), .kind = MTR_CALL_WRITE, .kind_of = kind_by_text,
+    .names_session = true, .keep = true};
+static const struct mtr_thrift_method execute_idempotent = {
+    METHOD(ExecuteStatement), .kind = MTR_CALL_READ, .names_session = true, .keep = true};
+static const struct mtr_thrift_method get_operation_status = {METHOD(GetOperationStatus),
+                                                              .kind = MTR_CALL_POLL};
+static const struct mtr_thrift_method get_result_set_metadata = {METHOD(GetResultSetMetadata),
+                                                                 .kind = MTR_CALL_METADATA};
+static const struct mtr_thrift_method fetch_results = {METHOD(FetchResults),
+                                                       .kind = MTR_CALL_FETCH};
+static const struct mtr_thrift_method cancel_operation = {METHOD(CancelOperation),
+                                                          .kind = MTR_CALL_CANCEL};
+static const struct mtr_thrift_method close_operation = {METHOD(CloseOperation),
+                                                         .kind = MTR_CALL_CLOSE};
 #undef METHOD
 
 /* Bounds of what the session writes ahead: a token can be several KB, settings are few. */
@@ -152,6 +170,8 @@ static enum mortar_status backend_new(const struct mtr_options *options,
   bs->peer.headers = (const char *)bs->headers.data;
   bs->peer.endpoint = bs->endpoint;
   bs->peer.read_timeout_ms = options->read_timeout_ms;
+  bs->peer.retry = (struct mtr_retry_policy){options->retry_attempts, options->retry_delay_min_ms,
+                                             options->retry_delay_max_ms, options->retry_total_ms};
   *out = bs;
   bs = NULL;
 done:
@@ -223,6 +243,7 @@ static enum mortar_status write_settings(const struct mortar_config *config, str
   return MORTAR_OK;
 }
 
+/* The handle comes first, so that a session that is of no use can be closed. */
 static enum mortar_status take_open(struct mtr_backend_session *bs,
                                     const struct mtr_TOpenSessionResp *resp,
                                     const struct mtr_options *options, struct mortar_error *err)
@@ -231,11 +252,12 @@ static enum mortar_status take_open(struct mtr_backend_session *bs,
     return mtr_fail(err, MORTAR_PROTOCOL, "OpenSession: the reply of %s names no session",
                     bs->endpoint);
   bs->version = resp->server_protocol_version;
+  MTR_TRY(mtr_thrift_take_handle(resp->session_handle->session_id, &bs->handle, err));
   if (options->catalog && bs->version >= MTR_PROTOCOL_SPARK_V1 && !resp->can_use_multiple_catalogs)
     return mtr_fail(err, MORTAR_UNSUPPORTED,
                     "OpenSession: %s has no catalogs, so '%s' can't be used", bs->endpoint,
                     options->catalog);
-  return mtr_thrift_take_handle(resp->session_handle->session_id, &bs->handle, err);
+  return MORTAR_OK;
 }
 
 static enum mortar_status backend_open(const struct mortar_config *config,
@@ -262,14 +284,27 @@ static enum mortar_status backend_open(const struct mortar_config *config,
   if (options->catalog) MTR_SET(&names, TNamespace, catalog_name, mtr_span_text(options->catalog));
   if (options->schema) MTR_SET(&names, TNamespace, schema_name, mtr_span_text(options->schema));
   if (names.has) MTR_SET(&req, TOpenSessionReq, initial_namespace, &names);
-  MTR_GOTO(mtr_thrift_call(&bs->peer, ch, &open_session, &req, &resp, wait, err));
-  MTR_GOTO(take_open(bs, &resp, options, err));
+  st = mtr_thrift_call(&bs->peer, ch, &open_session, &req, &resp, wait, err);
+  if (st == MORTAR_OK) st = take_open(bs, &resp, options, err);
   *out = bs;
   bs = NULL;
 done:
   mtr_buf_fini(&bytes);
   backend_free(bs);
   return st;
+}
+
+static enum mortar_status backend_finish_open(struct mtr_backend_session *bs,
+                                              struct mtr_channel *ch, const struct mtr_wait *wait,
+                                              struct mortar_error *err)
+{
+  struct mtr_TOpenSessionResp resp;
+
+  MTR_TRY(mtr_thrift_resume(&bs->peer, ch, &open_session, &resp, wait, err));
+  if (!resp.session_handle)
+    return mtr_fail(err, MORTAR_PROTOCOL, "OpenSession: the reply of %s names no session",
+                    bs->endpoint);
+  return mtr_thrift_take_handle(resp.session_handle->session_id, &bs->handle, err);
 }
 
 static const struct mtr_handle *backend_handle(const struct mtr_backend_session *bs)
@@ -326,7 +361,20 @@ static enum mortar_status backend_execute(struct mtr_backend_session *bs, struct
   }
   memset(out, 0, sizeof *out);
   out->rows_affected = -1;
-  MTR_TRY(mtr_thrift_call(&bs->peer, ch, &execute_statement, &req, &resp, wait, err));
+  MTR_TRY(mtr_thrift_call(&bs->peer, ch, run->idempotent ? &execute_idempotent : &execute_statement,
+                          &req, &resp, wait, err));
+  return mtr_thrift_take_execute(&resp, reliable_more(bs), &ch->arena, out, err);
+}
+
+static enum mortar_status backend_finish_execute(struct mtr_backend_session *bs,
+                                                 struct mtr_channel *ch,
+                                                 const struct mtr_wait *wait,
+                                                 struct mtr_answer *out, struct mortar_error *err)
+{
+  struct mtr_TExecuteStatementResp resp;
+
+  memset(out, 0, sizeof *out);
+  MTR_TRY(mtr_thrift_resume(&bs->peer, ch, &execute_statement, &resp, wait, err));
   return mtr_thrift_take_execute(&resp, reliable_more(bs), &ch->arena, out, err);
 }
 
@@ -403,15 +451,7 @@ static enum mortar_status backend_close_operation(struct mtr_backend_session *bs
 }
 
 const struct mtr_backend mtr_backend_thrift = {
-    "thrift",
-    backend_open,
-    backend_free,
-    backend_handle,
-    backend_close,
-    backend_execute,
-    backend_poll,
-    backend_schema,
-    backend_fetch,
-    backend_cancel,
-    backend_close_operation,
+    "thrift",      backend_open,    backend_finish_open,     backend_free, backend_handle,
+    backend_close, backend_execute, backend_finish_execute,  backend_poll, backend_schema,
+    backend_fetch, backend_cancel,  backend_close_operation,
 };

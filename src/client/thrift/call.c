@@ -1,7 +1,11 @@
+/* One call over one channel: writes, exchanges, judges the reply. */
 #include "client/thrift/call.h"
+
+#include <stdatomic.h>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "client/pause.h"
 
 /* The server's words for an HTTP error: its headers first, else a short body that is no page. */
 static struct mtr_span http_words(const struct mtr_reply *reply)
@@ -17,41 +21,63 @@ static struct mtr_span http_words(const struct mtr_reply *reply)
   return body;
 }
 
-static enum mortar_outcome http_outcome(const struct mtr_reply *reply)
+/* What one attempt came to; event and retry_after_ms matter when it failed. */
+struct attempt {
+  const struct mtr_thrift_peer *peer;
+  struct mtr_channel *ch;
+  const struct mtr_thrift_method *method;
+  void *reply;
+  const struct mtr_wait *wait;
+  struct mortar_error *err; /* not NULL */
+  enum mtr_retry_event event;
+  int64_t retry_after_ms;
+  int64_t started; /* the first one; 0: none yet */
+};
+
+/* Names the event; the outcome follows from it. */
+static enum mortar_status failed(struct attempt *a, enum mortar_status st,
+                                 enum mtr_retry_event event)
 {
-  if (reply->status == 429 || (reply->status == 503 && reply->retry_after_ms >= 0))
-    return MORTAR_OUTCOME_REJECTED;
-  if (reply->status >= 400 && reply->status < 500 && reply->status != 408)
-    return MORTAR_OUTCOME_REJECTED;
-  return MORTAR_OUTCOME_UNKNOWN;
+  a->event = event;
+  mtr_error_outcome(a->err, mtr_retry_outcome(event));
+  return st;
 }
 
-static const char *http_advice(int status)
+/* The path was right when the session opened, so a server that knows nothing below it has lost what
+ * the request names. */
+static bool is_gone(const struct mtr_thrift_method *method, int status)
+{
+  return status == 404 && method->kind != MTR_CALL_OPEN;
+}
+
+static const char *http_advice(const struct mtr_thrift_method *method, int status)
 {
   if (status == 401) return "; is access_token set, and valid?";
   if (status == 403) return "; may this access_token use this http_path?";
+  if (is_gone(method, status))
+    return method->names_session ? "; the session, or the warehouse, is gone"
+                                 : "; the server no longer knows the statement";
   if (status == 404) return "; is http_path right?";
   if (status >= 300 && status < 400) return "; redirects are not followed: use the final address";
   return "";
 }
 
-static enum mortar_status check_http(const struct mtr_thrift_peer *peer,
-                                     const struct mtr_thrift_method *method,
-                                     const struct mtr_reply *reply, struct mortar_error *err)
+static enum mortar_status check_http(struct attempt *a, const struct mtr_reply *reply)
 {
+  const struct mtr_thrift_method *method = a->method;
   enum mortar_status st = MORTAR_HTTP;
   struct mtr_span words;
 
   if (reply->status == 200) return MORTAR_OK;
   if (reply->status == 401 || reply->status == 403) st = MORTAR_AUTH;
   words = http_words(reply);
-  (void)mtr_fail(err, st, "%s: %s answered with HTTP status %d%s%.*s%s", method->name,
-                 peer->endpoint, reply->status, words.size ? ": " : "", MTR_SPAN_ARG(words),
-                 http_advice(reply->status));
-  if (!err) return st;
-  err->http_status = reply->status;
-  err->outcome = http_outcome(reply);
-  return st;
+  (void)mtr_fail(a->err, st, "%s: %s answered with HTTP status %d%s%.*s%s", method->name,
+                 a->peer->endpoint, reply->status, words.size ? ": " : "", MTR_SPAN_ARG(words),
+                 http_advice(method, reply->status));
+  a->err->http_status = reply->status;
+  a->err->session_lost = (method->names_session && is_gone(method, reply->status)) ||
+                         mtr_thrift_names_lost_session(words);
+  return failed(a, st, mtr_retry_event_of_http(reply->status, reply->retry_after_ms >= 0));
 }
 
 static bool looks_like_html(const struct mtr_reply *reply)
@@ -65,62 +91,59 @@ static bool looks_like_html(const struct mtr_reply *reply)
 }
 
 /* A 200 whose body is no reply: say what came instead. The statement may have run. */
-static enum mortar_status not_thrift(const struct mtr_thrift_peer *peer,
-                                     const struct mtr_thrift_method *method,
-                                     const struct mtr_reply *reply, struct mortar_error *err)
+static enum mortar_status not_thrift(struct attempt *a, const struct mtr_reply *reply)
 {
-  struct mortar_error why = err ? *err : (struct mortar_error){0};
+  const char *method = a->method->name, *endpoint = a->peer->endpoint;
+  const struct mortar_error why = *a->err;
+  enum mtr_retry_event event = MTR_EVENT_MALFORMED;
 
-  if (reply->body.size == 0)
-    (void)mtr_fail(err, MORTAR_PROTOCOL, "%s: %s sent an empty reply", method->name,
-                   peer->endpoint);
-  else if (looks_like_html(reply))
-    (void)mtr_fail(err, MORTAR_PROTOCOL,
-                   "%s: %s sent a web page instead of a Thrift reply; is http_path right?",
-                   method->name, peer->endpoint);
-  else
-    (void)mtr_fail(err, MORTAR_PROTOCOL, "%s: the reply of %s (%.*s) is malformed: %s",
-                   method->name, peer->endpoint, MTR_SPAN_ARG(reply->content_type), why.message);
-  if (err) {
-    err->http_status = 200;
-    err->outcome = MORTAR_OUTCOME_UNKNOWN;
+  if (reply->body.size == 0) {
+    event = MTR_EVENT_EMPTY;
+    (void)mtr_fail(a->err, MORTAR_PROTOCOL, "%s: %s sent an empty reply", method, endpoint);
+  } else if (looks_like_html(reply)) {
+    event = MTR_EVENT_WEB_PAGE;
+    (void)mtr_fail(a->err, MORTAR_PROTOCOL,
+                   "%s: %s sent a web page instead of a Thrift reply; is http_path right?", method,
+                   endpoint);
+  } else {
+    (void)mtr_fail(a->err, MORTAR_PROTOCOL, "%s: the reply of %s (%.*s) is malformed: %s", method,
+                   endpoint, MTR_SPAN_ARG(reply->content_type), why.message);
   }
-  return MORTAR_PROTOCOL;
+  a->err->http_status = 200;
+  return failed(a, MORTAR_PROTOCOL, event);
 }
 
-static enum mortar_status check_envelope(const struct mtr_thrift_peer *peer,
-                                         const struct mtr_thrift_method *method, int32_t seqid,
-                                         const struct mtr_message *head, struct mortar_error *err)
+static enum mortar_status check_envelope(struct attempt *a, const struct mtr_message *head)
 {
+  const char *method = a->method->name;
+  const int32_t seqid = a->ch->seqid;
+
   if (head->type == MTR_MESSAGE_EXCEPTION) {
-    (void)mtr_fail(err, MORTAR_SERVER, "%s: %s refused the call: %.*s (exception %d)", method->name,
-                   peer->endpoint, MTR_SPAN_ARG(head->exception_text), (int)head->exception_type);
-    mtr_error_outcome(err, MORTAR_OUTCOME_UNKNOWN);
-    return MORTAR_SERVER;
+    (void)mtr_fail(a->err, MORTAR_SERVER, "%s: %s refused the call: %.*s (exception %d)", method,
+                   a->peer->endpoint, MTR_SPAN_ARG(head->exception_text),
+                   (int)head->exception_type);
+    a->err->session_lost = mtr_thrift_names_lost_session(head->exception_text);
+    return failed(a, MORTAR_SERVER, MTR_EVENT_EXCEPTION);
   }
   if (head->type == MTR_MESSAGE_REPLY && head->seqid == seqid &&
-      mtr_span_equal(head->name, mtr_span_text(method->name)))
+      mtr_span_equal(head->name, mtr_span_text(method)))
     return MORTAR_OK;
-  (void)mtr_fail(err, MORTAR_PROTOCOL, "%s: %s answered another call (%.*s, number %d for %d)",
-                 method->name, peer->endpoint, MTR_SPAN_ARG(head->name), (int)head->seqid,
-                 (int)seqid);
-  mtr_error_outcome(err, MORTAR_OUTCOME_UNKNOWN);
-  return MORTAR_PROTOCOL;
+  (void)mtr_fail(a->err, MORTAR_PROTOCOL, "%s: %s answered another call (%.*s, number %d for %d)",
+                 method, a->peer->endpoint, MTR_SPAN_ARG(head->name), (int)head->seqid, (int)seqid);
+  return failed(a, MORTAR_PROTOCOL, MTR_EVENT_MALFORMED);
 }
 
-static enum mortar_status decode_reply(const struct mtr_thrift_peer *peer, struct mtr_channel *ch,
-                                       const struct mtr_thrift_method *method,
-                                       const struct mtr_reply *reply, void *out,
-                                       struct mortar_error *err)
+static enum mortar_status decode_reply(struct attempt *a, const struct mtr_reply *reply)
 {
   struct mtr_message head;
   /* The schema hardly ever changes and is hardly ever looked at: it stays on the wire. */
-  enum mortar_status st = mtr_message_read_leaving(
-      reply->body, method->reply, &mtr_TTableSchema_info, out, &ch->arena, &head, err);
+  enum mortar_status st =
+      mtr_message_read_leaving(reply->body, a->method->reply, &mtr_TTableSchema_info, a->reply,
+                               &a->ch->arena, &head, a->err);
 
-  if (st == MORTAR_NOMEM) return st;
-  if (st != MORTAR_OK) return not_thrift(peer, method, reply, err);
-  return check_envelope(peer, method, ch->seqid, &head, err);
+  if (st == MORTAR_NOMEM) return failed(a, st, MTR_EVENT_OTHER);
+  if (st != MORTAR_OK) return not_thrift(a, reply);
+  return check_envelope(a, &head);
 }
 
 /* Every reply struct of TCLIService has its TStatus as field 1. */
@@ -133,35 +156,161 @@ static const struct mtr_TStatus *status_of(const struct mtr_thrift_method *metho
   return status;
 }
 
+static enum mortar_status check_status(struct attempt *a)
+{
+  const struct mtr_TStatus *status = status_of(a->method, a->reply);
+  const enum mortar_status st = mtr_thrift_check(status, a->err);
+
+  if (st == MORTAR_OK) return st;
+  if (mtr_thrift_event(status) == MTR_EVENT_GONE && a->method->names_session)
+    a->err->session_lost = true;
+  return failed(a, st, mtr_thrift_event(status));
+}
+
+/* What the exchange that ended with st brought. */
+static enum mortar_status judge(struct attempt *a, enum mortar_status st,
+                                const struct mtr_reply *reply)
+{
+  if (st != MORTAR_OK) {
+    a->event = mtr_retry_event_of_failure(st, a->err->outcome, reply->begun);
+    a->retry_after_ms = -1;
+    mtr_error_prefix(a->err, "%s", a->method->name);
+    return st;
+  }
+  a->retry_after_ms = reply->retry_after_ms;
+  MTR_TRY(check_http(a, reply));
+  MTR_TRY(decode_reply(a, reply));
+  return check_status(a);
+}
+
+/* Sends what is in the lease's body. */
+static enum mortar_status attempt_once(struct attempt *a)
+{
+  const struct mtr_request http = {a->peer->path, a->peer->headers, a->method->keep};
+  const int64_t now = mtr_clock_now();
+  struct mtr_wait limited = *a->wait;
+  struct mtr_reply reply;
+  enum mortar_status st;
+
+  if (!a->started) a->started = now;
+  limited.deadline =
+      mtr_deadline_min(a->wait->deadline, mtr_deadline_after(now, a->peer->read_timeout_ms));
+  mtr_arena_reset(&a->ch->arena);
+  st = mtr_lease_exchange(a->ch->lease, &http, &limited, &reply, a->err);
+  return judge(a, st, &reply);
+}
+
+/* ---- Sending again ---- */
+
+/* Spread well enough for waits, and nothing more is asked of it. */
+static uint32_t scramble(int64_t now)
+{
+  return (uint32_t)(((uint64_t)now * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+}
+
+static int64_t next_delay_ms(const struct attempt *a, enum mtr_retry_action action, int64_t retries)
+{
+  const int64_t now = mtr_clock_now();
+  const struct mtr_retry_state state = {
+      .retries = retries,
+      .elapsed_ms = (now - a->started) / MTR_MS,
+      .left_ms = a->wait->deadline == MTR_NEVER ? INT64_MAX : (a->wait->deadline - now) / MTR_MS,
+      .retry_after_ms = a->retry_after_ms,
+      .random = scramble(now),
+  };
+
+  return mtr_retry_delay_ms(&a->peer->retry, action, &state);
+}
+
+/* Waits, and says so first. */
+static enum mortar_status wait_to_send_again(struct attempt *a, int64_t delay_ms, int64_t retries)
+{
+  struct mtr_watch *watch = a->ch->watch;
+  const enum mortar_outcome outcome = a->err->outcome;
+  enum mortar_status st;
+
+  atomic_fetch_add(&watch->counters.retries, 1);
+  atomic_fetch_add(&watch->counters.wait_ms, (uint64_t)delay_ms);
+  mtr_log(&watch->log, MORTAR_LOG_INFO, "attempt %lld follows in %lld ms: %s",
+          (long long)retries + 2, (long long)delay_ms, a->err->message);
+  st = mtr_pause(a->wait, delay_ms, "waiting to send the request again", a->err);
+  if (st == MORTAR_OK) return st;
+  mtr_error_prefix(a->err, "%s", a->method->name);
+  mtr_error_outcome(a->err, outcome);
+  a->event = MTR_EVENT_OTHER;
+  return st;
+}
+
+/* One attempt that may have run makes it unknown what the call as a whole did. */
+static void settle_outcome(struct attempt *a, bool unknown)
+{
+  if (unknown && a->err->outcome != MORTAR_OUTCOME_DONE)
+    mtr_error_outcome(a->err, MORTAR_OUTCOME_UNKNOWN);
+}
+
+/* After an attempt that failed with st: the others, as the table and the options say. */
+static enum mortar_status send_again(struct attempt *a, const void *request, enum mortar_status st)
+{
+  const enum mtr_call_kind kind =
+      a->method->kind_of ? a->method->kind_of(request) : a->method->kind;
+  bool unknown = false;
+  int64_t retries = 0;
+
+  while (st != MORTAR_OK) {
+    const enum mtr_retry_action action = mtr_retry_action(kind, a->event);
+    const int64_t delay_ms = next_delay_ms(a, action, retries);
+    if (action == MTR_RETRY_SWALLOW) return MORTAR_OK;
+    if (delay_ms < 0) break;
+    unknown |= a->err->outcome == MORTAR_OUTCOME_UNKNOWN;
+    st = wait_to_send_again(a, delay_ms, retries);
+    if (st != MORTAR_OK) break;
+    retries++;
+    st = attempt_once(a);
+  }
+  if (st == MORTAR_OK) return st;
+  settle_outcome(a, unknown);
+  if (retries) mtr_error_prefix(a->err, "after %lld attempts", (long long)retries + 1);
+  return st;
+}
+
+/* Woken up before anything was sent: the one moment at which giving up is free. */
+static enum mortar_status check_wake(const struct attempt *a)
+{
+  if (!mtr_wake_signalled(a->wait->wake)) return MORTAR_OK;
+  (void)mtr_fail(a->err, MORTAR_INTERRUPTED, "%s: woken up before it was sent", a->method->name);
+  mtr_error_outcome(a->err, MORTAR_OUTCOME_NOT_SENT);
+  return MORTAR_INTERRUPTED;
+}
+
 enum mortar_status mtr_thrift_call(const struct mtr_thrift_peer *peer, struct mtr_channel *ch,
                                    const struct mtr_thrift_method *method, const void *request,
                                    void *reply, const struct mtr_wait *wait,
                                    struct mortar_error *err)
 {
-  const struct mtr_request http = {peer->path, peer->headers};
-  struct mtr_buf *body = mtr_lease_body(ch->lease);
-  struct mtr_wait limited = *wait;
+  struct mortar_error own;
+  struct attempt a = {peer, ch, method, reply, wait, err ? err : &own, MTR_EVENT_OTHER, -1, 0};
+  enum mortar_status st;
+
+  MTR_TRY(check_wake(&a));
+  if (mtr_log_wants(&ch->watch->log, MORTAR_LOG_DEBUG))
+    mtr_log(&ch->watch->log, MORTAR_LOG_DEBUG, "%s", method->name);
+  ch->seqid = ch->seqid == INT32_MAX ? 1 : ch->seqid + 1;
+  MTR_TRY(mtr_message_write(mtr_lease_body(ch->lease), MTR_MESSAGE_CALL, method->name, ch->seqid,
+                            method->request, request, a.err));
+  st = attempt_once(&a);
+  return st == MORTAR_OK ? st : send_again(&a, request, st);
+}
+
+enum mortar_status mtr_thrift_resume(const struct mtr_thrift_peer *peer, struct mtr_channel *ch,
+                                     const struct mtr_thrift_method *method, void *reply,
+                                     const struct mtr_wait *wait, struct mortar_error *err)
+{
+  struct mortar_error own;
+  struct attempt a = {peer, ch, method, reply, wait, err ? err : &own, MTR_EVENT_OTHER, -1, 0};
   struct mtr_reply http_reply;
   enum mortar_status st;
 
-  /* Woken up before anything was sent: the one moment at which giving up is free. */
-  if (mtr_wake_signalled(wait->wake)) {
-    (void)mtr_fail(err, MORTAR_INTERRUPTED, "%s: woken up before it was sent", method->name);
-    mtr_error_outcome(err, MORTAR_OUTCOME_NOT_SENT);
-    return MORTAR_INTERRUPTED;
-  }
-  limited.deadline =
-      mtr_deadline_min(wait->deadline, mtr_deadline_after(mtr_clock_now(), peer->read_timeout_ms));
   mtr_arena_reset(&ch->arena);
-  ch->seqid = ch->seqid == INT32_MAX ? 1 : ch->seqid + 1;
-  MTR_TRY(mtr_message_write(body, MTR_MESSAGE_CALL, method->name, ch->seqid, method->request,
-                            request, err));
-  st = mtr_lease_exchange(ch->lease, &http, &limited, &http_reply, err);
-  if (st != MORTAR_OK) {
-    mtr_error_prefix(err, "%s", method->name);
-    return st;
-  }
-  MTR_TRY(check_http(peer, method, &http_reply, err));
-  MTR_TRY(decode_reply(peer, ch, method, &http_reply, reply, err));
-  return mtr_thrift_check(status_of(method, reply), err);
+  st = mtr_lease_resume(ch->lease, wait, &http_reply, a.err);
+  return judge(&a, st, &http_reply);
 }

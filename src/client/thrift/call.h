@@ -1,4 +1,5 @@
-/* One TCLIService call: request struct in, reply struct out, every failure told apart.
+/* One TCLIService call: request struct in, reply struct out, every failure told apart, and sent
+ * again as net/retry.h says.
  *
  * Looked at in this order: transport, HTTP status, envelope, TStatus. What the operation itself
  * says (its state) is the caller's business. */
@@ -7,17 +8,25 @@
 
 #include "client/backend.h"
 #include "codec/thrift/message.h"
+#include "net/retry.h"
 
 /* What a session sends with every call. */
 struct mtr_thrift_peer {
   const char *path, *headers; /* as mtr_request wants them */
   const char *endpoint;       /* "host:port", for errors */
   int64_t read_timeout_ms;
+  struct mtr_retry_policy retry;
 };
 
 struct mtr_thrift_method {
   const char *name; /* "ExecuteStatement" */
   const struct mtr_struct_info *request, *reply;
+  enum mtr_call_kind kind;
+  bool names_session; /* the request carries the session's handle: "gone" means the session */
+  bool keep;          /* given up, it stays pending for mtr_thrift_resume: the reply names something
+                         that must be closed */
+  /* Asked only once a call has failed; NULL: kind it is. */
+  enum mtr_call_kind (*kind_of)(const void *request);
 };
 
 /* Sends request, fills reply; both are the method's structs. The reply's first field is its
@@ -29,9 +38,24 @@ MORTAR_MUST_USE enum mortar_status mtr_thrift_call(const struct mtr_thrift_peer 
                                                    const struct mtr_wait *wait,
                                                    struct mortar_error *err);
 
+/* The reply of a call that was given up and is pending on the channel. Never sends anything. */
+MORTAR_MUST_USE enum mortar_status mtr_thrift_resume(const struct mtr_thrift_peer *peer,
+                                                     struct mtr_channel *ch,
+                                                     const struct mtr_thrift_method *method,
+                                                     void *reply, const struct mtr_wait *wait,
+                                                     struct mortar_error *err);
+
+/* ---- status.c: a server's words ---- */
+
 /* OK for the good codes; else an error with the server's words, SQLSTATE and number. */
 MORTAR_MUST_USE enum mortar_status mtr_thrift_check(const struct mtr_TStatus *status,
                                                     struct mortar_error *err);
+
+/* The event behind an error that mtr_thrift_check made of status. */
+enum mtr_retry_event mtr_thrift_event(const struct mtr_TStatus *status);
+
+/* True for texts that say that the server does not know the session's handle, in any spelling. */
+bool mtr_thrift_names_lost_session(struct mtr_span text);
 
 /* The error of an operation that ended badly. Never OK. */
 enum mortar_status mtr_thrift_operation_failed(const struct mtr_TGetOperationStatusResp *state,

@@ -30,6 +30,49 @@ static bool contains(struct mtr_span text, const char *word)
   return false;
 }
 
+static bool is_letter(uint8_t c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
+
+/* True when the letters of word, in small ones, stand in text one behind the other, whatever their
+ * case and whatever stands between them: servers write "Invalid SessionHandle", "Invalid session
+ * handle" and INVALID_SESSION_HANDLE. */
+static bool spells(struct mtr_span text, const char *word)
+{
+  size_t start, i, k;
+
+  for (start = 0; start < text.size; start++) {
+    for (i = start, k = 0; i < text.size && word[k]; i++) {
+      if ((text.data[i] | 0x20) == (uint8_t)word[k] && is_letter(text.data[i]))
+        k++;
+      else if (k == 0 || (text.data[i] != ' ' && text.data[i] != '_'))
+        break;
+    }
+    if (!word[k]) return true;
+  }
+  return false;
+}
+
+bool mtr_thrift_names_lost_session(struct mtr_span text)
+{
+  return spells(text, "invalidsessionhandle");
+}
+
+static struct mtr_span text_of(const struct mtr_TStatus *status)
+{
+  return status->display_message.size ? status->display_message : status->error_message;
+}
+
+enum mtr_retry_event mtr_thrift_event(const struct mtr_TStatus *status)
+{
+  struct mtr_span text;
+
+  if (!status || !MTR_HAS(status, TStatus, status_code)) return MTR_EVENT_MALFORMED;
+  text = text_of(status);
+  if (status->status_code == MTR_STATUS_INVALID_HANDLE || mtr_thrift_names_lost_session(text) ||
+      spells(text, "invalidoperationhandle"))
+    return MTR_EVENT_GONE;
+  return contains(text, "TEMPORARILY_UNAVAILABLE") ? MTR_EVENT_NOT_STARTED : MTR_EVENT_ERROR;
+}
+
 static enum mortar_status fail_with(enum mortar_status st, const struct words *w,
                                     struct mortar_error *err)
 {
@@ -43,8 +86,7 @@ static enum mortar_status fail_with(enum mortar_status st, const struct words *w
   mtr_error_sqlstate(err, (const char *)w->sqlstate.data, w->sqlstate.size);
   err->server_code = w->code;
   err->outcome = MORTAR_OUTCOME_DONE;
-  err->session_lost =
-      contains(text, "Invalid SessionHandle") || contains(text, "Invalid session handle");
+  err->session_lost = mtr_thrift_names_lost_session(text);
   return st;
 }
 
@@ -57,7 +99,7 @@ enum mortar_status mtr_thrift_check(const struct mtr_TStatus *status, struct mor
   if (status->status_code >= MTR_STATUS_SUCCESS &&
       status->status_code <= MTR_STATUS_STILL_EXECUTING)
     return MORTAR_OK;
-  w.text = status->display_message.size ? status->display_message : status->error_message;
+  w.text = text_of(status);
   w.sqlstate = status->sql_state;
   w.code = status->error_code;
   if (status->status_code == MTR_STATUS_INVALID_HANDLE && !w.text.size)
