@@ -290,7 +290,7 @@ def test_names_with_quotes(cursor):
         ("SELECT nothing_known(1)", "UNRESOLVED_ROUTINE", "42883"),
         ("USE SCHEMA nowhere", "SCHEMA_NOT_FOUND", "42704"),
         ("USE CATALOG nowhere", "SCHEMA_NOT_FOUND", "42704"),
-        ("OPTIMIZE t", "UNSUPPORTED_FEATURE", "0A000"),
+        ("GRANT SELECT ON t TO x", "UNSUPPORTED_FEATURE", "0A000"),
         ("SELECT * FROM read_text('/etc/hostname')", "INSUFFICIENT_PERMISSIONS", "42501"),
     ],
 )
@@ -416,6 +416,160 @@ def test_parameters(cursor):
     ]
     assert rows(cursor, f"SELECT count(*) FROM {FLIGHTS} WHERE carrier = ?", ["UA"]) == [(58665,)]
     assert "UNBOUND_SQL_PARAMETER" in refusal(cursor, "SELECT :missing", {"n": 1})
+
+
+# ---- Long INSERTs of literals --------------------------------------------------------------------
+
+LITERALS = [
+    "(1, 'plain', 1.5, DATE '2024-01-31', TIMESTAMP '2024-01-31 12:00:00', TRUE)",
+    "(-2, 'it\\'s', -.5, NULL, NULL, false)",
+    '(+ 3, "double \\"x\\" \'y\'", 1e2, date\'2024-02-29\', NULL, null)',
+    "(4, 'a\\nb\\t\\\\ \\u00e4 \\101 \\q \\% \\_', 2., NULL, TIMESTAMP '2024-01-31 12:00:00+02:00', TRUE)",
+    "(5, 'two''parts', 0.25, NULL, NULL, NULL)",
+    "(6, '', 7, NULL, NULL, NULL) ",
+    "( 7 , '(8, \\'no row\\')' , 7 , NULL , NULL , NULL )",
+    "\n(8, '日本語 🎉', 7, NULL, NULL, NULL)",
+]
+
+
+@pytest.fixture
+def literals(cursor):
+    columns = "(id INT, t STRING, n DECIMAL(10,2), d DATE, ts TIMESTAMP, b BOOLEAN)"
+    for name in ("short_way", "long_way"):
+        cursor.execute(f"CREATE OR REPLACE TABLE main.default.{name} {columns}")
+    yield
+    for name in ("short_way", "long_way"):
+        cursor.execute(f"DROP TABLE main.default.{name}")
+
+
+def test_long_inserts_mean_what_short_ones_mean(cursor, literals):
+    """The parser reads the short ones; the long one goes round it."""
+    for row in LITERALS:
+        cursor.execute(f"INSERT INTO short_way VALUES {row}")
+    repeated = ",".join(LITERALS * 40)
+    assert rows(cursor, f"INSERT INTO main.`default`.long_way VALUES {repeated};") == [(320, 320)]
+    expected = rows(cursor, "SELECT * FROM short_way ORDER BY id")
+    assert rows(cursor, "SELECT DISTINCT * FROM long_way ORDER BY id") == expected
+    assert expected[3][1] == "a\nb\t\\ ä A q \\% \\_"
+
+
+@pytest.mark.parametrize(
+    "last, expected",
+    [
+        ("(1 + 1)", 2),
+        ("(length('abc'))", 3),
+        ("((SELECT 4))", 4),
+        ("(5) -- a comment", 5),
+        ("(CAST('6' AS INT))", 6),
+    ],
+)
+def test_long_inserts_of_more_than_literals(cursor, literals, last, expected):
+    values = ", ".join(["(0)"] * 3000)
+    cursor.execute(f"INSERT INTO long_way (id) VALUES {values}, {last}")
+    assert rows(cursor, "SELECT max(id), count(*) FROM long_way") == [(expected, 3001)]
+
+
+@pytest.mark.parametrize("last", ["(1", "('open)", "(1) (2)", "(1); DROP TABLE x"])
+def test_long_inserts_that_are_none(cursor, literals, last):
+    values = ", ".join(["(0)"] * 3000)
+    message = refusal(cursor, f"INSERT INTO long_way (id) VALUES {values}, {last}")
+    assert message.startswith("[PARSE_SYNTAX_ERROR]")
+    assert rows(cursor, "SELECT count(*) FROM long_way") == [(0,)]
+
+
+def test_long_insert_overwrites(cursor, literals):
+    cursor.execute("INSERT INTO long_way (id) VALUES (1)")
+    values = ", ".join(["(2)"] * 3000)
+    assert rows(cursor, f"INSERT OVERWRITE long_way (id) VALUES {values}") == [(3000, 3000)]
+    assert rows(cursor, "SELECT DISTINCT id FROM long_way") == [(2,)]
+
+
+# ---- What belongs to a session -------------------------------------------------------------------
+
+
+def test_temporary_views_belong_to_the_session(kiln):
+    with kiln.connect() as one, kiln.connect() as other:
+        with one.cursor() as cursor, one.cursor() as same, other.cursor() as apart:
+            cursor.execute("CREATE TEMP VIEW mine AS SELECT 7 AS n")
+            cursor.execute("CREATE OR REPLACE TEMPORARY VIEW mine AS SELECT 8 AS n")
+            assert rows(same, "SELECT n FROM mine") == [(8,)]
+            assert rows(same, "SHOW VIEWS LIKE 'mine'") == [("", "mine", True, False)]
+            assert rows(same, "DESCRIBE mine") == [("n", "int", None)]
+            assert "TABLE_OR_VIEW_NOT_FOUND" in refusal(apart, "SELECT n FROM mine")
+            assert rows(apart, "SHOW VIEWS LIKE 'mine'") == []
+            apart.execute("CREATE TEMP VIEW mine AS SELECT 9 AS n")
+            assert rows(same, "SELECT n FROM mine") == [(8,)]
+            cursor.execute("USE samples.nycflights")
+            assert rows(same, "SELECT n FROM mine") == [(8,)]
+
+
+def test_a_session_with_views_makes_tables_in_its_schema(cursor):
+    cursor.execute("CREATE TEMP VIEW beside AS SELECT 1 AS n")
+    cursor.execute("CREATE TABLE placed AS SELECT n FROM beside")
+    assert rows(cursor, "SELECT n FROM main.default.placed") == [(1,)]
+    assert rows(cursor, "SELECT current_schema()") == [("default",)]
+    cursor.execute("DROP TABLE placed")
+
+
+def test_settings_belong_to_the_session(kiln):
+    with kiln.connect() as one, kiln.connect() as other:
+        with one.cursor() as cursor, other.cursor() as apart:
+            assert rows(cursor, "SET a.b = 'c d'") == [("a.b", "c d")]
+            cursor.execute("SET TIME ZONE 'Europe/Oslo'")
+            assert rows(cursor, "SET") == [
+                ("a.b", "c d"), ("spark.sql.session.timeZone", "Europe/Oslo"),
+            ]  # fmt: skip
+            assert rows(apart, "SET a.b") == [("a.b", "<undefined>")]
+            cursor.execute("RESET")
+            assert rows(cursor, "SET") == []
+
+
+def test_closed_sessions_leave_nothing(kiln, cursor):
+    query = (
+        "SELECT count(*) FROM duckdb_schemas() WHERE database_name = 'kiln' "
+        "AND starts_with(schema_name, 's_')"
+    )
+    before = rows(cursor, query)
+    for _ in range(3):
+        with kiln.connect() as connection, connection.cursor() as other:
+            other.execute("CREATE TEMP VIEW gone AS SELECT 1 AS n")
+    deadline = time.monotonic() + 10
+    while rows(cursor, query) != before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert rows(cursor, query) == before
+
+
+def test_views_keep_the_schema_they_were_made_in(cursor):
+    cursor.execute("CREATE SCHEMA main.views")
+    cursor.execute("USE main.views")
+    cursor.execute("CREATE TABLE inside AS SELECT 1 AS n")
+    cursor.execute("CREATE VIEW outside AS WITH x AS (SELECT n FROM inside) SELECT n FROM x")
+    cursor.execute("USE main.default")
+    assert rows(cursor, "SELECT n FROM main.views.outside") == [(1,)]
+    text = rows(cursor, "SHOW CREATE TABLE main.views.outside")[0][0]
+    assert "k_main" not in text and "inside" in text
+    cursor.execute("CREATE VIEW main.views.tasks AS SELECT n AS task_id FROM main.views.inside")
+    text = rows(cursor, "SHOW CREATE TABLE main.views.tasks")[0][0]
+    assert "task_id" in text and "views.inside" in text.replace('"', '')
+    cursor.execute("DROP SCHEMA main.views CASCADE")
+
+
+def test_catalogs_come_and_go(cursor):
+    cursor.execute("CREATE CATALOG IF NOT EXISTS extra COMMENT 'more'")
+    cursor.execute("CREATE TABLE extra.default.t (a INT COMMENT 'c') TBLPROPERTIES ('k' = 'v')")
+    assert rows(cursor, "SELECT table_name FROM extra.information_schema.tables") == [("t",)]
+    assert ("Comment", "more") in rows(cursor, "DESCRIBE CATALOG extra")
+    assert rows(cursor, "SHOW TBLPROPERTIES extra.default.t") == [("k", "v")]
+    cursor.execute("DROP CATALOG extra CASCADE")
+    assert rows(cursor, "SHOW CATALOGS") == [("main",), ("samples",)]
+    assert "CATALOG_NOT_FOUND" in refusal(cursor, "DROP CATALOG extra")
+    cursor.execute("DROP CATALOG IF EXISTS extra")
+
+
+def test_explain_shows_the_statement(cursor):
+    text = rows(cursor, "EXPLAIN SELECT id FROM range(3)")[0][0]
+    assert names(cursor) == ["plan"]
+    assert text.startswith("== Physical Plan ==\n") and "range" in text.lower()
 
 
 # ---- Running ------------------------------------------------------------------------------------

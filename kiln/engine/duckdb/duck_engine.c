@@ -20,15 +20,45 @@ struct duck_engine {
   duck_handle db;
   struct kiln_translator *translator;
   char *work_folder;
-  pthread_mutex_t samples_lock; /* held while the sample tables are loaded */
+  atomic_uint_fast64_t sessions; /* opened so far: the number of the latest */
+  pthread_mutex_t samples_lock;  /* held while the sample tables are loaded */
   atomic_bool samples_loaded;
 };
 
-/* A session's current names. USE changes them; a statement copies them when it starts. */
+/* A session's current names. USE changes them; a statement copies them when it starts. Its own
+ * schema holds temporary views and settings, and is made when a statement needs it. */
 struct session {
   pthread_mutex_t lock;
   char *catalog, *schema;
+  uint64_t number;
+  bool own; /* kiln.s_NUMBER is there */
 };
+
+/* The names under which one statement runs. */
+struct names {
+  char *catalog, *schema;
+  uint64_t own; /* 0: none */
+};
+
+/* ---- Statements of the engine's own ------------------------------------------------------- */
+
+/* Runs one or several statements on a connection for them alone. */
+static enum mortar_status run_apart(struct duck_engine *engine, const char *sql,
+                                    struct mortar_error *err)
+{
+  enum mortar_status st = MORTAR_OK;
+  struct duck_result result;
+  duck_handle con = NULL;
+
+  memset(&result, 0, sizeof result);
+  if (engine->api.connect(engine->db, &con) != 0)
+    return mtr_fail(err, MORTAR_STATE, "no connection to DuckDB");
+  if (engine->api.query(con, sql, &result) != 0)
+    st = mtr_fail(err, MORTAR_STATE, "setting DuckDB up: %s", engine->api.result_error(&result));
+  engine->api.destroy_result(&result);
+  engine->api.disconnect(&con);
+  return st;
+}
 
 /* ---- Sessions ----------------------------------------------------------------------------- */
 
@@ -58,11 +88,12 @@ static bool open_session(void *engine, const char *catalog, const char *schema, 
                          struct kiln_error *err)
 {
   struct session *session = mtr_calloc(NULL, 1, sizeof *session);
+  struct duck_engine *eng = engine;
 
-  (void)engine;
   *out = NULL;
   if (!session) return fail_nomem(err);
   pthread_mutex_init(&session->lock, NULL);
+  session->number = atomic_fetch_add(&eng->sessions, 1) + 1;
   session->catalog = copy_name(catalog, "main");
   session->schema = copy_name(schema, "default");
   if (!session->catalog || !session->schema) {
@@ -75,17 +106,50 @@ static bool open_session(void *engine, const char *catalog, const char *schema, 
 
 static void close_session(void *engine, void *session)
 {
-  (void)engine;
+  const struct session *closing = session;
+  char sql[64];
+
+  (void)snprintf(sql, sizeof sql, "DROP SCHEMA kiln.s_%" PRIu64 " CASCADE", closing->number);
+  /* A schema that stays is in nobody's way: its number does not come again. */
+  if (closing->own) (void)!run_apart(engine, sql, NULL);
   session_free(session);
 }
 
-static bool names_get(struct session *session, char **catalog, char **schema)
+/* Makes the session's own schema unless it is there. */
+static bool own_want(struct duck_engine *engine, struct session *session, struct kiln_error *err)
+{
+  enum mortar_status st = MORTAR_OK;
+  struct mortar_error cause;
+  char sql[192];
+
+  (void)snprintf(sql, sizeof sql,
+                 "CREATE SCHEMA kiln.s_%" PRIu64
+                 ";"
+                 "CREATE TABLE kiln.s_%" PRIu64 ".kiln_settings (key VARCHAR, value VARCHAR)",
+                 session->number, session->number);
+  pthread_mutex_lock(&session->lock);
+  if (!session->own) st = run_apart(engine, sql, &cause);
+  session->own = session->own || st == MORTAR_OK;
+  pthread_mutex_unlock(&session->lock);
+  if (st == MORTAR_OK) return true;
+  kiln_fail(err, "XX000", "[INTERNAL_ERROR] %s SQLSTATE: XX000", cause.message);
+  return false;
+}
+
+static void names_fini(struct names *names)
+{
+  mtr_free_text(NULL, names->catalog);
+  mtr_free_text(NULL, names->schema);
+}
+
+static bool names_get(struct session *session, struct names *out)
 {
   pthread_mutex_lock(&session->lock);
-  *catalog = copy_name(session->catalog, "");
-  *schema = copy_name(session->schema, "");
+  out->catalog = copy_name(session->catalog, "");
+  out->schema = copy_name(session->schema, "");
+  out->own = session->own ? session->number : 0;
   pthread_mutex_unlock(&session->lock);
-  return *catalog && *schema;
+  return out->catalog && out->schema;
 }
 
 static bool names_set(struct session *session, const char *catalog, const char *schema)
@@ -164,7 +228,8 @@ static bool samples_load(struct duck_engine *engine, const atomic_bool *stop,
     fail_nomem(err);
     goto done;
   }
-  ok = duck_statement_connect(stmt, engine->db, "main", "default", err) && run_all(stmt, plan, err);
+  ok = duck_statement_connect(stmt, engine->db, "main", "default", 0, err) &&
+       run_all(stmt, plan, err);
 done:
   duck_statement_free(stmt);
   kiln_plan_unref(plan);
@@ -276,31 +341,38 @@ static bool answer_plan(struct duck_statement *stmt, const struct kiln_plan *pla
 /* ---- Execute ------------------------------------------------------------------------------ */
 
 static bool run_plan(struct duck_engine *engine, struct session *session,
-                     struct duck_statement *stmt, const struct kiln_plan *plan, const char *catalog,
-                     const char *schema, struct kiln_answer *answer, struct kiln_error *err)
+                     struct duck_statement *stmt, const struct kiln_plan *plan,
+                     const struct names *names, struct kiln_answer *answer, struct kiln_error *err)
 {
+  const char *catalog = names->catalog, *schema = names->schema;
+  uint64_t own = names->own;
+
   if (plan->refused) {
     kiln_fail(err, plan->sqlstate, "%s", plan->message);
     return false;
   }
   if (plan->samples && !samples_want(engine, &stmt->stop, err)) return false;
+  if (plan->own) {
+    if (!own_want(engine, session, err)) return false;
+    own = session->number;
+  }
   if (plan->use_catalog) {
     catalog = plan->use_catalog;
     schema = plan->use_schema;
   }
-  if (!duck_statement_connect(stmt, engine->db, catalog, schema, err)) return false;
+  if (!duck_statement_connect(stmt, engine->db, catalog, schema, own, err)) return false;
   if (plan->use_catalog && !names_set(session, catalog, schema)) return fail_nomem(err);
   return answer_plan(stmt, plan, answer, err);
 }
 
 static bool execute_names(struct duck_engine *engine, struct session *session,
                           struct duck_statement *stmt, const struct kiln_statement *statement,
-                          const char *catalog, const char *schema, struct kiln_answer *answer,
+                          const struct names *names, struct kiln_answer *answer,
                           struct kiln_error *err)
 {
   struct kiln_plan_key key = {mtr_span_of(statement->sql, statement->size),
-                              mtr_span_text(catalog),
-                              mtr_span_text(schema),
+                              mtr_span_text(names->catalog),
+                              mtr_span_text(names->schema),
                               {NULL, 0}};
   enum mortar_status st = MORTAR_OK;
   struct kiln_plan *plan = NULL;
@@ -313,7 +385,7 @@ static bool execute_names(struct duck_engine *engine, struct session *session,
   key.parameters = mtr_buf_span(&parameters);
   MTR_GOTO(kiln_translator_plan(engine->translator, &key, &stmt->stop, &plan, &cause));
   stmt->source = statement;
-  ok = run_plan(engine, session, stmt, plan, catalog, schema, answer, err);
+  ok = run_plan(engine, session, stmt, plan, names, answer, err);
   stmt->source = NULL;
 done:
   if (st != MORTAR_OK) fail_status(err, &cause);
@@ -328,22 +400,21 @@ static bool execute(void *engine, void *session, const struct kiln_statement *st
 {
   struct duck_engine *eng = engine;
   struct duck_statement *stmt = duck_statement_new(&eng->api);
-  char *catalog = NULL, *schema = NULL;
+  struct names names = {NULL, NULL, 0};
   bool ok;
 
   memset(answer, 0, sizeof *answer);
   answer->rows_affected = -1;
   if (!stmt) return fail_nomem(err);
   atomic_store(statement_ctx, stmt);
-  ok = names_get(session, &catalog, &schema);
+  ok = names_get(session, &names);
   if (!ok)
     fail_nomem(err);
   else
-    ok = execute_names(eng, session, stmt, statement, catalog, schema, answer, err);
+    ok = execute_names(eng, session, stmt, statement, &names, answer, err);
   /* What failed keeps no connection, however late finish comes. */
   if (!ok) duck_statement_close(stmt);
-  mtr_free_text(NULL, catalog);
-  mtr_free_text(NULL, schema);
+  names_fini(&names);
   return ok;
 }
 
@@ -363,23 +434,6 @@ const struct kiln_engine duck_engine_functions = {"duckdb", false,     open_sess
                                                   execute,  interrupt, finish};
 
 /* ---- Start and end ------------------------------------------------------------------------ */
-
-static enum mortar_status run_setup(struct duck_engine *engine, const char *sql,
-                                    struct mortar_error *err)
-{
-  enum mortar_status st = MORTAR_OK;
-  struct duck_result result;
-  duck_handle con = NULL;
-
-  memset(&result, 0, sizeof result);
-  if (engine->api.connect(engine->db, &con) != 0)
-    return mtr_fail(err, MORTAR_STATE, "no connection to DuckDB");
-  if (engine->api.query(con, sql, &result) != 0)
-    st = mtr_fail(err, MORTAR_STATE, "setting DuckDB up: %s", engine->api.result_error(&result));
-  engine->api.destroy_result(&result);
-  engine->api.disconnect(&con);
-  return st;
-}
 
 static enum mortar_status open_database(struct duck_engine *engine, struct mortar_error *err)
 {
@@ -413,7 +467,7 @@ enum mortar_status duck_engine_new(const struct duck_engine_options *options,
   MTR_GOTO(kiln_translator_new(&translator, &engine->translator, err));
   MTR_GOTO(duck_api_load(&engine->api, options->library, err));
   MTR_GOTO(open_database(engine, err));
-  MTR_GOTO(run_setup(engine, options->setup_sql, err));
+  MTR_GOTO(run_apart(engine, options->setup_sql, err));
   *out = engine;
   engine = NULL;
 done:

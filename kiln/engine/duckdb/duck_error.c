@@ -54,6 +54,7 @@ static const struct rule rules[] = {
     {"Binder Error: ", "function", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "42K09", NULL, NULL},
     {"Binder Error: ", NULL, "INVALID_STATEMENT", "42000", NULL, NULL},
     {"Parser Error: ", NULL, "PARSE_SYNTAX_ERROR", "42601", NULL, NULL},
+    {"Conversion Error: ", "field value out of range", "CAST_INVALID_INPUT", "22018", NULL, NULL},
     {"Conversion Error: ", "out of range", "CAST_OVERFLOW", "22003", NULL, NULL},
     {"Conversion Error: ", NULL, "CAST_INVALID_INPUT", "22018", NULL, NULL},
     {"Out of Range Error: ", NULL, "ARITHMETIC_OVERFLOW", "22003", NULL, NULL},

@@ -2,6 +2,7 @@
 #include "kiln/engine/duckdb/duck_statement.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -210,9 +211,10 @@ static enum mortar_status put_name(struct mtr_buf *buf, const char *name, struct
   return mtr_buf_append(buf, "\"", 1, err);
 }
 
-/* Catalogs have a prefix inside DuckDB; Kiln's own macros come last on the path. */
+/* Catalogs have a prefix inside DuckDB; a session's temporary views come first on the path, Kiln's
+ * macros last. */
 static enum mortar_status write_path(struct mtr_buf *buf, const char *catalog, const char *schema,
-                                     struct mortar_error *err)
+                                     uint64_t own, struct mortar_error *err)
 {
   struct mtr_buf inner;
   enum mortar_status st = MORTAR_OK;
@@ -221,6 +223,7 @@ static enum mortar_status write_path(struct mtr_buf *buf, const char *catalog, c
   MTR_GOTO(mtr_buf_printf(&inner, err, "k_%s", catalog));
   MTR_GOTO(mtr_buf_append(&inner, "", 1, err));
   MTR_GOTO(mtr_buf_printf(buf, err, "SET search_path = '"));
+  if (own) MTR_GOTO(mtr_buf_printf(buf, err, "kiln.s_%" PRIu64 ",", own));
   MTR_GOTO(put_name(buf, (const char *)inner.data, err));
   MTR_GOTO(mtr_buf_append(buf, ".", 1, err));
   MTR_GOTO(put_name(buf, schema, err));
@@ -232,7 +235,7 @@ done:
 }
 
 static bool set_path(struct duck_statement *stmt, const char *catalog, const char *schema,
-                     struct kiln_error *err)
+                     uint64_t own, struct kiln_error *err)
 {
   struct duck_result result;
   struct mortar_error cause;
@@ -241,7 +244,7 @@ static bool set_path(struct duck_statement *stmt, const char *catalog, const cha
 
   memset(&result, 0, sizeof result);
   mtr_buf_init(&sql, NULL, "names of the session", NAMES_MAX);
-  if (write_path(&sql, catalog, schema, &cause) != MORTAR_OK) {
+  if (write_path(&sql, catalog, schema, own, &cause) != MORTAR_OK) {
     fail_status(err, &cause);
     goto done;
   }
@@ -254,7 +257,7 @@ done:
 }
 
 bool duck_statement_connect(struct duck_statement *stmt, duck_handle db, const char *catalog,
-                            const char *schema, struct kiln_error *err)
+                            const char *schema, uint64_t own, struct kiln_error *err)
 {
   bool ok;
 
@@ -262,7 +265,7 @@ bool duck_statement_connect(struct duck_statement *stmt, duck_handle db, const c
   ok = stmt->api->connect(db, &stmt->con) == 0;
   pthread_mutex_unlock(&stmt->lock);
   if (!ok) return fail_duck(err, "IO Error: no connection to DuckDB");
-  return set_path(stmt, catalog, schema, err);
+  return set_path(stmt, catalog, schema, own, err);
 }
 
 /* ---- Results ------------------------------------------------------------------------------ */

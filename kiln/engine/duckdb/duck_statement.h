@@ -31,9 +31,10 @@ struct duck_statement {
 struct duck_statement *duck_statement_new(const struct duck_api *api);
 void duck_statement_free(struct duck_statement *stmt); /* NULL is fine */
 
-/* Opens the connection with these current names; fails when there is no such schema. */
+/* Opens the connection with these current names; fails when there is no such schema. own: the
+ * number of the session's own schema, which is looked at first; 0: it has none. */
 bool duck_statement_connect(struct duck_statement *stmt, duck_handle db, const char *catalog,
-                            const char *schema, struct kiln_error *err);
+                            const char *schema, uint64_t own, struct kiln_error *err);
 
 /* Runs SQL of DuckDB's up to its first rows and leaves the result open; the result before it is
  * dropped. convert: the columns are cast to types that a warehouse has. */

@@ -1,8 +1,9 @@
 /* Decodes plans. The message is a run of fields:
  *
- *     "plan"    answer  use_catalog  use_schema  "samples" or ""  statement...
+ *     "plan"    answer  use_catalog  use_schema  needs  statement...
  *     "refused" sqlstate  message
  *
+ * needs is a list of words with spaces between: "samples", "own".
  * Nothing of the peer's is trusted beyond that: a length past the end refuses the message. */
 #include "kiln/engine/translate/plan.h"
 
@@ -14,7 +15,8 @@
 
 enum {
   PLAN_FIXED_FIELDS = 5,
-  PLAN_MAX_STATEMENTS = 64, /* a load of samples has 9, a translation at most a few */
+  /* A table of a thousand columns with a comment each. */
+  PLAN_MAX_STATEMENTS = 1024,
   PLAN_MAX_FIELDS = PLAN_FIXED_FIELDS + PLAN_MAX_STATEMENTS
 };
 
@@ -62,6 +64,19 @@ static bool answer_kind(struct mtr_span word, enum kiln_answer_kind *out)
   return false;
 }
 
+/* Whether one of the words in list, which have spaces between them, is word. */
+static bool lists(struct mtr_span list, const char *word)
+{
+  size_t at = 0, end;
+
+  for (; at < list.size; at = end + 1) {
+    for (end = at; end < list.size && list.data[end] != ' ';)
+      end++;
+    if (is(mtr_span_of(list.data + at, end - at), word)) return true;
+  }
+  return false;
+}
+
 static const char *keep(struct kiln_plan *plan, struct mtr_span text)
 {
   plan->size += text.size;
@@ -83,7 +98,8 @@ static enum mortar_status fill_plan(struct kiln_plan *plan, const struct fields 
 {
   size_t i;
 
-  plan->samples = f->at[4].size > 0;
+  plan->samples = lists(f->at[4], "samples");
+  plan->own = lists(f->at[4], "own");
   plan->count = f->count - PLAN_FIXED_FIELDS;
   plan->statements = mtr_arena_alloc(&plan->arena, plan->count, sizeof *plan->statements);
   if (!plan->statements) return mtr_fail_nomem(err, "translated statement");

@@ -21,6 +21,8 @@ enum {
 };
 
 #define CACHE_BYTES ((size_t)32 << 20)
+/* Longer texts are INSERTs of many rows, which do not come again and would push out what does. */
+#define CACHE_TEXT_MAX ((size_t)64 << 10)
 /* Above the 16 MB that the server takes as a statement. */
 #define MESSAGE_MAX ((size_t)17 << 20)
 #define REPLY_MAX ((size_t)64 << 20)
@@ -201,10 +203,12 @@ enum mortar_status kiln_translator_plan(struct kiln_translator *tr, const struct
   const struct mtr_span fields[] = {mtr_span_text("translate"), key->sql, key->catalog,
                                     key->schema};
 
-  *out = kiln_plan_cache_get(tr->cache, key);
+  bool keep = key->sql.size <= CACHE_TEXT_MAX;
+
+  *out = keep ? kiln_plan_cache_get(tr->cache, key) : NULL;
   if (*out) return MORTAR_OK;
   MTR_TRY(ask(tr, fields, sizeof fields / sizeof *fields, key->parameters, stop, out, err));
-  kiln_plan_cache_put(tr->cache, key, *out);
+  if (keep) kiln_plan_cache_put(tr->cache, key, *out);
   return MORTAR_OK;
 }
 

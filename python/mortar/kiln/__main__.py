@@ -55,14 +55,15 @@ def _library() -> str:
 
 
 def _setup_sql(work_folder: str) -> str:
-    """The statements of setup.sql with the folder in its places, as string literals."""
+    """The statements of setup.sql with the folder in its places, as string literals. DuckDB leaves
+    one core to translations and to small statements of other sessions."""
     text = files(__package__).joinpath("setup.sql").read_text(encoding="utf-8")
     for name, path in (
         ("{work_folder}", work_folder),
         ("{temp_folder}", os.path.join(work_folder, "spill")),
     ):
         text = text.replace(name, "'" + path.replace("'", "''") + "'")
-    return text
+    return text.replace("{threads}", str(max((os.cpu_count() or 1) - 1, 1)))
 
 
 def _announce(url: str, arguments: argparse.Namespace, certificate: str | None) -> None:

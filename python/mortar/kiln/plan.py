@@ -25,7 +25,9 @@ class Plan:
     statements: list[str] = field(default_factory=list)
     use: tuple[str, str] = ("", "")
     samples: bool = False
+    own: bool = False
+    """Whether it needs the session's own schema, where temporary views and settings are."""
 
     def fields(self) -> list[str]:
-        samples = "samples" if self.samples else ""
-        return ["plan", self.answer, *self.use, samples, *self.statements]
+        needs = [word for word in ("samples", "own") if getattr(self, word)]
+        return ["plan", self.answer, *self.use, " ".join(needs), *self.statements]

@@ -1,5 +1,6 @@
 -- What Kiln makes of an empty DuckDB before the first statement. {work_folder} is the only folder
 -- that statements may read files from, and where DuckDB puts what does not fit into memory.
+SET threads = {threads};
 SET autoinstall_known_extensions = false;
 SET autoload_known_extensions = false;
 SET GLOBAL TimeZone = 'Etc/UTC';
@@ -11,25 +12,194 @@ ATTACH ':memory:' AS k_samples;
 CREATE SCHEMA k_main."default";
 CREATE SCHEMA k_samples."default";
 
--- Macros stand last on the search path of every connection, and win over built-in functions.
+-- Kiln's own database: macros, views, properties, and a schema for each session that needs one.
 ATTACH ':memory:' AS kiln;
+
+-- Properties of tables, comments of schemas (name empty) and catalogs (schema empty, too).
+CREATE TABLE kiln.main.properties
+  (catalog VARCHAR, schema VARCHAR, name VARCHAR, key VARCHAR, value VARCHAR);
+
+-- Macros stand last on the search path of every connection, and win over built-in functions. One
+-- with several forms picks its form by the types of the arguments.
+
+CREATE MACRO kiln.main.require(found, message) AS CASE WHEN NOT found THEN error(message) END;
+
+-- Numbers. Only what is written out in full below calls DuckDB's function of the same name.
 CREATE MACRO kiln.main.checked_divide(a, b) AS
   CASE WHEN b = 0 THEN error('[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate '
     || 'divisor being 0 and return NULL instead. SQLSTATE: 22012') ELSE a / b END;
+CREATE MACRO kiln.main.checked_div(a, b) AS
+  CASE WHEN b = 0 THEN error('[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate '
+    || 'divisor being 0 and return NULL instead. SQLSTATE: 22012') ELSE CAST(a // b AS BIGINT) END;
 CREATE MACRO kiln.main.checked_remainder(a, b) AS
   CASE WHEN b = 0 THEN error('[REMAINDER_BY_ZERO] Remainder by zero. Use `try_mod` to tolerate '
     || 'divisor being 0 and return NULL instead. SQLSTATE: 22012') ELSE a % b END;
+CREATE MACRO kiln.main.whole(x DOUBLE) AS trunc(x), (x FLOAT) AS trunc(x), (x BIGINT) AS x,
+  (x HUGEINT) AS x, (x DECIMAL(38,10)) AS trunc(x), (x TIMESTAMPTZ) AS CAST(system.main.floor(epoch(x)) AS BIGINT),
+  (x) AS x;
+CREATE MACRO kiln.main.ceil(x DOUBLE) AS CAST(system.main.ceil(x) AS BIGINT), (x BIGINT) AS x,
+  (x DECIMAL(38,10)) AS CAST(system.main.ceil(x) AS DECIMAL(38,0));
+CREATE MACRO kiln.main.floor(x DOUBLE) AS CAST(system.main.floor(x) AS BIGINT), (x BIGINT) AS x,
+  (x DECIMAL(38,10)) AS CAST(system.main.floor(x) AS DECIMAL(38,0));
+CREATE MACRO kiln.main.pmod(a, b) AS ((a % b) + b) % b;
+CREATE MACRO kiln.main.bround(x) AS round_even(x, 0), (x, n) AS round_even(x, n);
+CREATE MACRO kiln.main.rint(x) AS round_even(CAST(x AS DOUBLE), 0);
+CREATE MACRO kiln.main.e() AS exp(1.0::DOUBLE);
+CREATE MACRO kiln.main.positive(x) AS x;
+CREATE MACRO kiln.main.negative(x) AS -x;
+CREATE MACRO kiln.main.hypot(a, b) AS sqrt(a * a + b * b);
+CREATE MACRO kiln.main.expm1(x) AS exp(x) - 1;
+CREATE MACRO kiln.main.log1p(x) AS ln(1 + x);
+CREATE MACRO kiln.main.try_mod(a, b) AS CASE WHEN b <> 0 THEN a % b END;
+CREATE MACRO kiln.main.zeroifnull(x) AS coalesce(x, 0);
+CREATE MACRO kiln.main.nullifzero(x) AS nullif(x, 0);
+CREATE MACRO kiln.main.width_bucket(x, low, high, n) AS CAST(CASE WHEN x < low THEN 0
+  WHEN x >= high THEN n + 1 ELSE system.main.floor((x - low) * n / (high - low)) + 1 END AS BIGINT);
+CREATE MACRO kiln.main.shiftleft(x, n) AS x << n;
+CREATE MACRO kiln.main.shiftright(x, n) AS x >> n;
+CREATE MACRO kiln.main.conv(x, a, b) AS
+  CASE WHEN a = 16 AND b = 10 THEN CAST(CAST('0x' || x AS BIGINT) AS VARCHAR)
+    WHEN a = 10 THEN upper(to_base(CAST(x AS BIGINT), b)) END;
+
+-- NULLs and checks.
+CREATE MACRO kiln.main.isnull(x) AS x IS NULL;
+CREATE MACRO kiln.main.isnotnull(x) AS x IS NOT NULL;
+CREATE MACRO kiln.main.equal_null(a, b) AS a IS NOT DISTINCT FROM b;
+CREATE MACRO kiln.main.raise_error(message) AS error('[USER_RAISED_EXCEPTION] ' || message
+  || ' SQLSTATE: P0001');
+CREATE MACRO kiln.main.assert_true(x) AS CASE WHEN NOT coalesce(x, false) THEN
+  error('[USER_RAISED_EXCEPTION] the condition is not true! SQLSTATE: P0001') END,
+  (x, message) AS CASE WHEN NOT coalesce(x, false) THEN
+  error('[USER_RAISED_EXCEPTION] ' || message || ' SQLSTATE: P0001') END;
+
+-- Texts.
+CREATE MACRO kiln.main.as_text(x TIMESTAMPTZ) AS CAST(CAST(x AS TIMESTAMP) AS VARCHAR),
+  (x TIMESTAMP) AS CAST(x AS VARCHAR), (x DATE) AS CAST(x AS VARCHAR), (x) AS CAST(x AS VARCHAR);
+CREATE MACRO kiln.main.space(n) AS repeat(' ', n);
+CREATE MACRO kiln.main."char"(n) AS chr(n % 256);
+CREATE MACRO kiln.main.octet_length(x) AS CAST(strlen(x) AS INTEGER);
+CREATE MACRO kiln.main.char_length(x) AS CAST(length(x) AS INTEGER);
+CREATE MACRO kiln.main.character_length(x) AS CAST(length(x) AS INTEGER);
+CREATE MACRO kiln.main.regexp_count(x, pattern) AS CAST(len(regexp_extract_all(x, pattern)) AS INTEGER);
+CREATE MACRO kiln.main.regexp_substr(x, pattern) AS nullif(regexp_extract(x, pattern), '');
+CREATE MACRO kiln.main.substring_index(x, mark, n) AS CASE WHEN n > 0
+  THEN array_to_string(list_slice(string_split(x, mark), 1, n), mark)
+  ELSE array_to_string(list_slice(string_split(x, mark), n, len(string_split(x, mark))), mark) END;
+CREATE MACRO kiln.main.find_in_set(x, list) AS
+  CAST(coalesce(list_position(string_split(list, ','), x), 0) AS INTEGER);
+CREATE MACRO kiln.main.format_number(x, n) AS format('{:,.' || n || 'f}', CAST(x AS DOUBLE));
+CREATE MACRO kiln.main."overlay"(x, y, start) AS
+    left(x, start - 1) || y || substr(x, CAST(start + length(y) AS BIGINT)),
+  (x, y, start, n) AS left(x, start - 1) || y || substr(x, CAST(start + n AS BIGINT));
+CREATE MACRO kiln.main.ucase(x) AS upper(x);
+CREATE MACRO kiln.main.lcase(x) AS lower(x);
+CREATE MACRO kiln.main.btrim(x) AS trim(x), (x, letters) AS trim(x, letters);
+CREATE MACRO kiln.main.elt(n, a, b) AS CASE n WHEN 1 THEN a WHEN 2 THEN b END,
+  (n, a, b, c) AS CASE n WHEN 1 THEN a WHEN 2 THEN b WHEN 3 THEN c END;
+CREATE MACRO kiln.main.version() AS '4.0.0';
+
+-- Dates and times.
+CREATE MACRO kiln.main.add_interval(d DATE, i INTERVAL) AS CAST(d + i AS DATE),
+  (d TIMESTAMP, i INTERVAL) AS d + i, (d TIMESTAMPTZ, i INTERVAL) AS d + i,
+  (d INTERVAL, i INTERVAL) AS d + i, (d VARCHAR, i INTERVAL) AS CAST(d AS TIMESTAMPTZ) + i;
+CREATE MACRO kiln.main.subtract_interval(d DATE, i INTERVAL) AS CAST(d - i AS DATE),
+  (d TIMESTAMP, i INTERVAL) AS d - i, (d TIMESTAMPTZ, i INTERVAL) AS d - i,
+  (d INTERVAL, i INTERVAL) AS d - i, (d VARCHAR, i INTERVAL) AS CAST(d AS TIMESTAMPTZ) - i;
+CREATE MACRO kiln.main.dayofweek(d) AS CAST(date_part('dow', d) + 1 AS INTEGER);
+CREATE MACRO kiln.main.weekday(d) AS CAST(date_part('isodow', d) - 1 AS INTEGER);
+CREATE MACRO kiln.main.unix_seconds(x TIMESTAMPTZ) AS CAST(system.main.floor(epoch(x)) AS BIGINT),
+  (x TIMESTAMP) AS CAST(system.main.floor(epoch(x)) AS BIGINT), (x DATE) AS CAST(system.main.floor(epoch(x)) AS BIGINT),
+  (x VARCHAR) AS CAST(system.main.floor(epoch(CAST(x AS TIMESTAMP))) AS BIGINT);
+CREATE MACRO kiln.main.unix_millis(x) AS epoch_ms(x);
+CREATE MACRO kiln.main.unix_micros(x) AS epoch_us(x);
+CREATE MACRO kiln.main.timestamp_seconds(n) AS to_timestamp(CAST(n AS DOUBLE));
+CREATE MACRO kiln.main.timestamp_millis(n) AS to_timestamp(n / 1000);
+CREATE MACRO kiln.main.unix_date(d) AS CAST(d - DATE '1970-01-01' AS INTEGER);
+CREATE MACRO kiln.main.date_from_unix_date(n) AS DATE '1970-01-01' + CAST(n AS INTEGER);
+CREATE MACRO kiln.main.next_day(d, day) AS CAST(d AS DATE) + CAST(1 + (
+  list_position(['mo', 'tu', 'we', 'th', 'fr', 'sa', 'su'], lower(left(day, 2)))
+  - date_part('isodow', CAST(d AS DATE)) + 6) % 7 AS INTEGER);
+
+-- Arrays and maps. place: what a bracket means, counted from 0, unless it is a map's key.
+CREATE MACRO kiln.main.place(i VARCHAR) AS i, (i BIGINT) AS i + 1, (i) AS i;
+CREATE MACRO kiln.main.array_at(a, i) AS CASE WHEN i < 0 OR i >= len(a) THEN
+  error('[INVALID_ARRAY_INDEX] The index ' || i || ' is out of bounds. The array has ' || len(a)
+    || ' elements. Use the SQL function `get()` to tolerate accessing element at invalid index and '
+    || 'return NULL instead. SQLSTATE: 22003') ELSE a[i + 1] END;
+CREATE MACRO kiln.main.get(a, i) AS CASE WHEN i >= 0 THEN a[i + 1] END;
+CREATE MACRO kiln.main.try_element_at(a, i) AS a[i];
+CREATE MACRO kiln.main.cardinality(a MAP(VARCHAR, VARCHAR)) AS
+  CAST(system.main.cardinality(a) AS INTEGER), (a) AS CAST(len(a) AS INTEGER);
+CREATE MACRO kiln.main.list_distinct(a) AS list_filter(a, lambda x, i : list_position(a, x) = i);
+CREATE MACRO kiln.main.array_append(a, x) AS list_append(a, x);
+CREATE MACRO kiln.main.array_repeat(x, n) AS list_transform(system.main.range(n), lambda i : x);
+CREATE MACRO kiln.main.array_except(a, b) AS list_distinct(list_filter(a, lambda x : NOT list_contains(b, x)));
+CREATE MACRO kiln.main.array_union(a, b) AS list_distinct(list_concat(a, b));
+CREATE MACRO kiln.main.array_remove(a, x) AS list_filter(a, lambda y : y <> x);
+CREATE MACRO kiln.main.array_compact(a) AS list_filter(a, lambda y : y IS NOT NULL);
+CREATE MACRO kiln.main.array_size(a) AS CAST(len(a) AS INTEGER);
+CREATE MACRO kiln.main.map_contains_key(m, k) AS list_contains(map_keys(m), k);
+
 CREATE MACRO kiln.main.range(n) AS TABLE (SELECT range AS id FROM system.main.range(n)),
   (a, b) AS TABLE (SELECT range AS id FROM system.main.range(a, b)),
   (a, b, step) AS TABLE (SELECT range AS id FROM system.main.range(a, b, step));
 
--- DuckDB's name of a type as a warehouse writes it. Structs and maps keep DuckDB's form.
-CREATE MACRO kiln.main.plain_type_text(t) AS
-  CASE t WHEN 'INTEGER' THEN 'int' WHEN 'VARCHAR' THEN 'string' WHEN 'BLOB' THEN 'binary'
-    WHEN 'TIMESTAMP' THEN 'timestamp_ntz' WHEN 'TIMESTAMP WITH TIME ZONE' THEN 'timestamp'
-    ELSE lower(t) END;
-CREATE MACRO kiln.main.type_text(t) AS
-  CASE WHEN ends_with(t, '[]') THEN 'array<' || kiln.main.plain_type_text(t[:-3]) || '>'
-    ELSE kiln.main.plain_type_text(t) END;
+-- DuckDB's name of a type as a warehouse writes it. `X[]` becomes ARRAY(X) first: of plain types,
+-- then of nested ones, up to three deep; then brackets and words change, each by itself. The
+-- parentheses of DECIMAL are braces meanwhile.
+CREATE MACRO kiln.main.nested_arrays(t) AS regexp_replace(t,
+  '((?:STRUCT|MAP|ARRAY)\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\))\[\d*\]',
+  'ARRAY(\1)', 'g');
+CREATE MACRO kiln.main.plain_words(t) AS regexp_replace(regexp_replace(regexp_replace(
+  regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+  regexp_replace(regexp_replace(t, '\bINTEGER\b', 'int', 'g'), '\bVARCHAR\b', 'string', 'g'),
+  '\bBLOB\b', 'binary', 'g'), '\bTIMESTAMP\b', 'timestamp_ntz', 'g'),
+  '\bTIMESTAMPTZ\b', 'timestamp', 'g'), '\bBIGINT\b|\bHUGEINT\b', 'bigint', 'g'),
+  '\bDOUBLE\b', 'double', 'g'), '\bDATE\b', 'date', 'g'), '\bBOOLEAN\b', 'boolean', 'g'),
+  '\bSMALLINT\b', 'smallint', 'g'), '\bTINYINT\b', 'tinyint', 'g');
+CREATE MACRO kiln.main.nested_words(t) AS replace(replace(replace(replace(replace(replace(replace(
+  replace(replace(t, 'STRUCT(', 'struct<'), 'MAP(', 'map<'), 'ARRAY(', 'array<'), ')', '>'),
+  ', ', ','), ' ', ':'), '{', '('), '}', ')'), 'FLOAT', 'float');
+CREATE MACRO kiln.main.type_text(t) AS CASE WHEN t IN ('"NULL"', 'NULL') THEN 'void'
+  WHEN t IN ('UUID', 'JSON', 'INTERVAL', 'TIME', 'BIT') THEN 'string' ELSE
+  kiln.main.nested_words(kiln.main.plain_words(kiln.main.nested_arrays(kiln.main.nested_arrays(
+  kiln.main.nested_arrays(regexp_replace(regexp_replace(replace(t, 'TIMESTAMP WITH TIME ZONE',
+  'TIMESTAMPTZ'), 'DECIMAL\((\d+),\s?(\d+)\)', 'decimal{\1,\2}', 'g'),
+  '([A-Za-z]+(?:\{\d+,\d+\})?)\[\d*\]', 'ARRAY(\1)', 'g')))))) END;
+CREATE MACRO kiln.main.typeof(x) AS kiln.main.type_text(system.main.typeof(x));
+
+-- A view's text with the catalogs' names that users know.
+CREATE MACRO kiln.main.outer_names(t) AS
+  regexp_replace(t, '\bk_(\w+)"?\.', '\1.', 'g');
+
+-- What information_schema shows, of all catalogs at once.
+CREATE VIEW kiln.main.information_schemata AS
+  SELECT substr(database_name, 3) AS catalog_name, substr(database_name, 3) AS table_catalog,
+    schema_name, 'kiln' AS schema_owner, comment, CAST(NULL AS TIMESTAMPTZ) AS created
+  FROM duckdb_schemas() WHERE starts_with(database_name, 'k_') AND schema_name <> 'main' AND NOT internal;
+CREATE VIEW kiln.main.information_tables AS
+  SELECT substr(database_name, 3) AS table_catalog, schema_name AS table_schema, table_name,
+    'MANAGED' AS table_type, 'YES' AS is_insertable_into, 'kiln' AS table_owner, comment,
+    'DELTA' AS data_source_format
+  FROM duckdb_tables() WHERE starts_with(database_name, 'k_')
+  UNION ALL SELECT substr(database_name, 3), schema_name, view_name, 'VIEW', 'NO', 'kiln', comment,
+    'UNKNOWN_DATA_SOURCE_FORMAT'
+  FROM duckdb_views() WHERE starts_with(database_name, 'k_') AND NOT internal;
+CREATE VIEW kiln.main.information_columns AS
+  SELECT substr(database_name, 3) AS table_catalog, schema_name AS table_schema, table_name,
+    column_name, CAST(column_index - 1 AS INTEGER) AS ordinal_position, column_default,
+    CASE WHEN is_nullable THEN 'YES' ELSE 'NO' END AS is_nullable,
+    kiln.main.type_text(data_type) AS full_data_type,
+    upper(regexp_extract(kiln.main.type_text(data_type), '^[a-z_]+')) AS data_type,
+    numeric_precision, numeric_scale, comment
+  FROM duckdb_columns() WHERE starts_with(database_name, 'k_') AND NOT internal;
+CREATE VIEW kiln.main.information_views AS
+  SELECT substr(database_name, 3) AS table_catalog, schema_name AS table_schema,
+    view_name AS table_name, kiln.main.outer_names(sql) AS view_definition, 'NONE' AS check_option
+  FROM duckdb_views() WHERE starts_with(database_name, 'k_') AND NOT internal;
+CREATE VIEW kiln.main.information_catalogs AS
+  SELECT substr(database_name, 3) AS catalog_name, substr(database_name, 3) AS table_catalog,
+    'kiln' AS catalog_owner
+  FROM duckdb_databases() WHERE starts_with(database_name, 'k_');
 
 SET enable_external_access = false;

@@ -1,7 +1,7 @@
 """From a warehouse's SQL to DuckDB's: one statement, parsed and rewritten with sqlglot.
 
-What has to differ is a list of small rewrites of the tree; each says what would go wrong without
-it. Statements that change more than rows and tables are session_words' business.
+What has to differ in the tree is in rewrites.py, and what CREATE, ALTER and DROP need in
+definitions.py. Statements that change more than rows and tables are session_words' business.
 """
 
 from __future__ import annotations
@@ -12,12 +12,17 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType
 
 from . import catalogs
+from .definitions import define
 from .naming import name_columns
 from .plan import Plan, Refused
+from .rewrites import EARLY, REWRITES
 
 _QUERIES = (exp.Query, exp.Subquery)
 _DEFINITIONS = (exp.Create, exp.Drop, exp.Alter, exp.TruncateTable, exp.Comment)
 
+
+Names = tuple[str, str]
+"""The current catalog and schema."""
 
 Parameter = tuple[str, str]
 """Name, empty when it is told by its place, and type."""
@@ -26,18 +31,20 @@ _MARK = "kiln_mark_"
 """With a number behind it, the name of a parameter that is told by its place."""
 
 
-def translate(sql: str, catalog: str, parameters: list[Parameter]) -> Plan:
-    """The plan for one statement run with this current catalog. Raises Refused."""
+def translate(sql: str, names: Names, parameters: list[Parameter]) -> Plan:
+    """The plan for one statement run with these current names. Raises Refused."""
     if any(not name for name, _ in parameters):
         sql = _name_marks(sql)
     tree = _parse(sql)
-    name_columns(tree)
+    name_columns(tree, sql)
     _cast_parameters(tree, parameters)
-    _qualify(tree, catalog)
-    for rewrite in (_check_divisors, _name_values, _strip_targets):
-        rewrite(tree)
-    plan = _plan(tree, sql)
-    plan.samples = catalogs.SAMPLES == catalog.lower() or _uses_samples(tree)
+    for rewrite in EARLY:
+        rewrite(tree, names)
+    _qualify(tree, names[0])
+    for rewrite in REWRITES:
+        rewrite(tree, names)
+    plan = _plan(tree, sql, names)
+    plan.samples = catalogs.SAMPLES == names[0].lower() or _uses_samples(tree)
     return plan
 
 
@@ -81,7 +88,9 @@ def _number_of(name: str, parameters: list[Parameter]) -> int:
 
 def _parse(sql: str) -> exp.Expression:
     try:
-        trees = [tree for tree in sqlglot.parse(sql, read="databricks") if tree]
+        parsed = sqlglot.parse(sql, read="databricks")
+        # A comment behind the last semicolon is a tree of its own.
+        trees = [tree for tree in parsed if tree and not isinstance(tree, exp.Semicolon)]
     except ParseError as error:
         raise _syntax_error(sql, error) from None
     except TokenError as error:
@@ -113,9 +122,11 @@ def _near(sql: str, word: str, line: int, column: int) -> Refused:
     )
 
 
-def _plan(tree: exp.Expression, sql: str) -> Plan:
+def _plan(tree: exp.Expression, sql: str, names: Names) -> Plan:
     if isinstance(tree, _QUERIES):
         return Plan("rows", [_duck(tree)])
+    if isinstance(tree, exp.Values):
+        return Plan("rows", [_duck(exp.select("*").from_(tree))])
     if isinstance(tree, exp.Insert):
         return _plan_insert(tree)
     if isinstance(tree, (exp.Update, exp.Delete)):
@@ -124,7 +135,7 @@ def _plan(tree: exp.Expression, sql: str) -> Plan:
         tree.set("returning", exp.Returning(expressions=[exp.column("merge_action")]))
         return Plan("merge", [_duck(tree)])
     if isinstance(tree, _DEFINITIONS):
-        return Plan("none", [_duck(tree)])
+        return define(tree, names)
     word = (sql.split() or [""])[0]
     if isinstance(tree, (exp.Command, exp.Set, exp.Use, exp.Describe, exp.Show)):
         text = f"Kiln does not answer {word.upper()} statements of this form."
@@ -133,12 +144,30 @@ def _plan(tree: exp.Expression, sql: str) -> Plan:
 
 
 def _plan_insert(tree: exp.Insert) -> Plan:
+    target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    replaced = tree.args.get("where")
+    fixed = _take_partition(tree, target)
     statements = []
-    if tree.args.get("overwrite"):
-        target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-        statements.append(_duck(exp.Delete(this=target.copy())))
+    if tree.args.get("overwrite") or replaced:
+        where = exp.Where(this=replaced or fixed) if replaced or fixed else None
+        statements.append(_duck(exp.Delete(this=target.copy(), where=where)))
         tree.set("overwrite", False)
+        tree.set("where", None)
     return Plan("insert", [*statements, _duck(tree)])
+
+
+def _take_partition(tree: exp.Insert, target: exp.Expression) -> exp.Expression | None:
+    """PARTITION (p = 'a') names a column, which comes last, and its value in every new row."""
+    partition = target.args.get("partition") or tree.args.get("partition")
+    pairs = [pair for pair in partition.expressions] if partition else []
+    target.set("partition", None)
+    tree.set("partition", None)
+    if not pairs or not all(isinstance(pair, exp.EQ) for pair in pairs):
+        return None
+    rows = exp.Subquery(this=tree.expression, alias=exp.TableAlias(this=exp.to_identifier("rows")))
+    values = [pair.expression.copy() for pair in pairs]
+    tree.set("expression", exp.select("*", *values).from_(rows))
+    return exp.and_(*pairs)
 
 
 def _duck(tree: exp.Expression) -> str:
@@ -148,8 +177,10 @@ def _duck(tree: exp.Expression) -> str:
 def _qualify(tree: exp.Expression, catalog: str) -> None:
     """Catalogs have other names inside DuckDB. A schema without a catalog gets the current one:
     DuckDB would take `schema.table` for `catalog.table` where a catalog is called so."""
-    for table in tree.find_all(exp.Table):
-        if table.catalog:
+    for table in list(tree.find_all(exp.Table)):
+        if table.db.lower() == "information_schema":
+            _qualify_information(table, table.catalog or catalog)
+        elif table.catalog:
             table.set("catalog", catalogs.identifier(table.catalog))
         elif table.db:
             table.set("catalog", catalogs.identifier(catalog))
@@ -158,39 +189,20 @@ def _qualify(tree: exp.Expression, catalog: str) -> None:
             column.set("catalog", catalogs.identifier(column.catalog))
 
 
+def _qualify_information(table: exp.Table, catalog: str) -> None:
+    """DuckDB's own views have other columns, and no catalog can have a schema of that name."""
+    view = f"information_{table.name.lower()}"
+    inside = exp.table_(exp.to_identifier(view), db="main", catalog="kiln")
+    if catalog.lower() == "system":
+        inside.set("alias", table.args.get("alias") or exp.TableAlias(this=table.this.copy()))
+        table.replace(inside)
+        return
+    query = exp.select("*").from_(inside)
+    query = query.where(exp.column("table_catalog").eq(exp.Literal.string(catalog.lower())))
+    alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
+    table.replace(exp.Subquery(this=query, alias=alias))
+
+
 def _uses_samples(tree: exp.Expression) -> bool:
     name = catalogs.inner(catalogs.SAMPLES)
     return any(table.catalog == name for table in tree.find_all(exp.Table))
-
-
-def _check_divisors(tree: exp.Expression) -> None:
-    """DuckDB divides by zero without complaint; a warehouse in ANSI mode refuses. A divisor that
-    is a number other than zero needs no check."""
-    names = {exp.Div: "checked_divide", exp.Mod: "checked_remainder"}
-    for node in list(tree.find_all(exp.Div, exp.Mod)):
-        divisor = node.expression.unnest()
-        if divisor.is_number and float(divisor.to_py() or 0) != 0:
-            continue
-        call = exp.Anonymous(this=names[type(node)], expressions=[node.this, node.expression])
-        node.replace(exp.Dot.build([exp.to_identifier("kiln"), exp.to_identifier("main"), call]))
-
-
-def _name_values(tree: exp.Expression) -> None:
-    """Columns of VALUES are called col1, col2 and so on."""
-    for values in tree.find_all(exp.Values):
-        alias = values.args.get("alias")
-        first = values.expressions[0] if values.expressions else None
-        if isinstance(values.parent, exp.Insert) or first is None or (alias and alias.columns):
-            continue
-        width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
-        names = [exp.to_identifier(f"col{i + 1}") for i in range(width)]
-        table = alias.this if alias else exp.to_identifier("values_list")
-        values.set("alias", exp.TableAlias(this=table, columns=names))
-
-
-def _strip_targets(tree: exp.Expression) -> None:
-    """DuckDB takes no table name before the column that UPDATE SET or MERGE assigns to."""
-    for update in tree.find_all(exp.Update):
-        for assignment in update.expressions:
-            if isinstance(assignment, exp.EQ) and isinstance(assignment.this, exp.Column):
-                assignment.this.replace(exp.column(assignment.this.this.copy()))

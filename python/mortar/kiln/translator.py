@@ -12,14 +12,19 @@ import sys
 
 from . import samples, session_words
 from .frames import read_message, write_message
+from .literal_rows import literal_insert
 from .plan import Plan, Refused
 from .translate import translate
 
 
 def plan_statement(sql: str, catalog: str, schema: str, *parameters: str) -> Plan:
-    """Session words first, then translation. Parameters come as name, type, name, type..."""
+    """Session words first, then long INSERTs, then what needs a parser. Parameters come as name,
+    type, name, type..."""
+    plan = session_words.answer(sql, catalog, schema)
+    if plan is None and not parameters:
+        plan = literal_insert(sql, (catalog, schema))
     pairs = list(zip(parameters[::2], parameters[1::2]))
-    return session_words.answer(sql, catalog, schema) or translate(sql, catalog, pairs)
+    return plan or translate(sql, (catalog, schema), pairs)
 
 
 def reply(fields: list[str]) -> list[str]:
