@@ -7,7 +7,7 @@
  *
  * Rules that hold for every function below, so that they are not said again:
  * - Functions that can fail return a mortar_status and fill the caller's mortar_error, which may be
- *   NULL. On failure every out parameter is set to NULL or zero.
+ *   NULL and is written on failure only. On failure every out parameter is set to NULL or zero.
  * - The library never prints, exits or aborts. It writes to no global state of the process.
  * - *_free accepts NULL. Handles may be freed in any order: what a child still needs stays alive.
  * - Text is UTF-8. Text arguments are copied; text returned belongs to the handle that returned it.

@@ -8,9 +8,11 @@
 enum mortar_status mortar_config_new(const struct mortar_alloc *alloc, struct mortar_config **out,
                                      struct mortar_error *err)
 {
-  struct mortar_config *config = mtr_calloc(alloc, 1, sizeof *config);
+  struct mortar_config *config;
 
+  if (!out) return mtr_fail(err, MORTAR_INVALID, "out must not be NULL");
   *out = NULL;
+  config = mtr_calloc(alloc, 1, sizeof *config);
   if (!config) return mtr_fail_nomem(err, "config");
   config->alloc = alloc ? *alloc : *mtr_alloc_default();
   mtr_options_init(&config->options, &config->alloc);
@@ -100,6 +102,10 @@ static enum mortar_status split_uri(const char *uri, struct uri_parts *parts,
   const char *rest = uri, *end, *host_end;
 
   memset(parts, 0, sizeof *parts);
+  for (rest = uri; *rest; rest++)
+    if ((unsigned char)*rest <= 0x20 || *rest == 0x7f)
+      return mtr_fail(err, MORTAR_INVALID, "the URI holds a blank or control character");
+  rest = uri;
   if (!take_scheme(&rest, &parts->tls))
     return mtr_fail(err, MORTAR_INVALID, "a URI begins with https:// or http://");
   end = rest + strcspn(rest, "/?#");
@@ -117,6 +123,8 @@ static enum mortar_status split_uri(const char *uri, struct uri_parts *parts,
     parts->host = mtr_span_of(rest, (size_t)(host_end - rest));
   }
   if (parts->host.size == 0) return mtr_fail(err, MORTAR_INVALID, "the URI names no host");
+  if (memchr(parts->host.data, '%', parts->host.size))
+    return mtr_fail(err, MORTAR_INVALID, "the URI's host must not hold a %% sign");
   if (host_end < end && *host_end != ':')
     return mtr_fail(err, MORTAR_INVALID, "the URI's address is followed by rubbish");
   if (host_end < end) parts->port = mtr_span_of(host_end + 1, (size_t)(end - host_end - 1));

@@ -41,9 +41,6 @@ static void hand_over(struct mortar_result *res)
 static enum mortar_status fail_for_good(struct mortar_result *res, enum mortar_status st,
                                         struct mortar_error *err)
 {
-  /* Other failures name the server already, or are its own words. */
-  if (st == MORTAR_CORRUPT)
-    mtr_error_prefix(&res->failure, "rows of %s", mtr_endpoint_name(res->session->endpoint));
   st = mtr_session_failed(res->session, &res->operation, st, &res->failure);
   res->failed = true;
   if (mtr_session_gave_up(st) && !res->closed) hand_over(res);

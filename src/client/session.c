@@ -197,6 +197,13 @@ void mtr_session_give(struct mortar_session *session, struct mtr_channel *channe
   if (!keep) mtr_channel_free(channel);
 }
 
+/* Failures that our own reading of a reply found: their texts do not name the server. */
+static bool is_about_reply(enum mortar_status st)
+{
+  return st == MORTAR_PROTOCOL || st == MORTAR_CORRUPT || st == MORTAR_LIMIT ||
+         st == MORTAR_UNSUPPORTED;
+}
+
 enum mortar_status mtr_session_failed(const struct mortar_session *session,
                                       const struct mtr_handle *op, enum mortar_status st,
                                       struct mortar_error *err)
@@ -204,6 +211,11 @@ enum mortar_status mtr_session_failed(const struct mortar_session *session,
   if (!err || st == MORTAR_OK) return st;
   if (st == MORTAR_INTERRUPTED && atomic_load(&session->closed))
     mtr_error_prefix(err, "the session was closed by another thread");
+  if (is_about_reply(st) && !strstr(err->message, mtr_endpoint_name(session->endpoint)))
+    mtr_error_prefix(err, "%s", mtr_endpoint_name(session->endpoint));
+  /* What has a name, or a reply, was answered. */
+  if (err->outcome == MORTAR_OUTCOME_NONE && (is_about_reply(st) || (op && op->guid_size)))
+    err->outcome = MORTAR_OUTCOME_DONE;
   memcpy(err->session_id, session->id, sizeof err->session_id);
   if (op && op->guid_size) mtr_uuid_text(mtr_span_of(op->guid, op->guid_size), err->query_id);
   return st;
@@ -271,6 +283,7 @@ enum mortar_status mortar_session_open(const struct mortar_config *config,
   const struct mtr_handle *handle;
   enum mortar_status st;
 
+  if (!out) return mtr_fail(err, MORTAR_INVALID, "out must not be NULL");
   *out = NULL;
   if (!config) return mtr_fail(err, MORTAR_INVALID, "config must not be NULL");
   MTR_GOTO(session_new(config, &session, err));

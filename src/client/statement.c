@@ -32,6 +32,7 @@ enum mortar_status mortar_statement_new(struct mortar_session *session,
 {
   struct mortar_statement *stmt;
 
+  if (!out) return mtr_fail(err, MORTAR_INVALID, "out must not be NULL");
   *out = NULL;
   if (!session) return mtr_fail(err, MORTAR_INVALID, "session must not be NULL");
   stmt = mtr_calloc(&session->alloc, 1, sizeof *stmt);
@@ -200,6 +201,7 @@ enum mortar_status mortar_statement_execute(struct mortar_statement *stmt,
   enum mortar_status st;
   struct mtr_session_wait wait;
 
+  if (!out) return mtr_fail(err, MORTAR_INVALID, "out must not be NULL");
   *out = NULL;
   if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
   session = stmt->session;
@@ -242,6 +244,7 @@ enum mortar_status mortar_query(struct mortar_session *session, const char *sql,
   struct mortar_statement *stmt = NULL;
   enum mortar_status st;
 
+  if (!out) return mtr_fail(err, MORTAR_INVALID, "out must not be NULL");
   *out = NULL;
   if (!sql) return mtr_fail(err, MORTAR_INVALID, "sql must not be NULL");
   MTR_TRY(mortar_statement_new(session, &stmt, err));

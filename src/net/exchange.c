@@ -8,8 +8,9 @@
 
 enum phase { PROBE, CONNECT, SEND, RECEIVE, DONE };
 
-/* Receives in one step, so that the driver sees the clock and the wake-up now and then. */
-enum { RECEIVES_PER_STEP = 16 };
+/* Receives and bytes of one step, so that the driver sees the clock and the wake-up now and then.
+ */
+enum { RECEIVES_PER_STEP = 16, BYTES_PER_STEP = 4 << 20 };
 
 void mtr_exchange_start(struct mtr_exchange *ex, int64_t now)
 {
@@ -208,9 +209,10 @@ static enum mtr_want send_step(struct mtr_exchange *ex)
 
 static enum mtr_want receive_step(struct mtr_exchange *ex)
 {
+  const size_t before = ex->reply->size;
   int i;
 
-  for (i = 0; i < RECEIVES_PER_STEP; i++) {
+  for (i = 0; i < RECEIVES_PER_STEP && ex->reply->size - before < BYTES_PER_STEP; i++) {
     enum mtr_want want = receive_once(ex);
     if (want != MTR_WANT_TIMER) return want;
   }

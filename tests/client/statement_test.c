@@ -91,11 +91,12 @@ static void an_exception_is_an_error(void **state)
   client_stop(&c);
 }
 
+/* Once the operation's name is there, the error has it, and the statement is not left running. */
 static void a_reply_cut_at_any_byte_is_an_error(void **state)
 {
   struct client c;
   int64_t rows;
-  long size;
+  long size, named = 0;
 
   (void)state;
   client_start(&c);
@@ -106,7 +107,12 @@ static void a_reply_cut_at_any_byte_is_an_error(void **state)
     assert_int_equal(client_rows(&c, &rows), MORTAR_PROTOCOL);
     assert_int_equal(rows, 0);
     assert_int_equal(c.err.outcome, MORTAR_OUTCOME_UNKNOWN);
+    named += c.err.query_id[0] != '\0';
   }
+  assert_true(named > size / 2);
+  assert_true(mortar_background_wait(10000));
+  assert_int_equal(c.fs.canceled, named);
+  assert_int_equal(c.fs.operations_closed, named);
   c.fs.cut_to = -1;
   assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
   client_stop(&c);

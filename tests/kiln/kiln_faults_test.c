@@ -385,7 +385,8 @@ static void check_connect(const char *rules, int error, bool sends_first)
   wire_open(&wire, fx.wire.port);
   if (sends_first) wire_send(&wire, request, sizeof request - 1);
   assert_false(wire_receive(&wire));
-  assert_int_equal(wire.error, error);
+  /* A send into the reset connection may have taken the error already. */
+  assert_true(wire.error == error || (sends_first && wire.error == 0));
   assert_int_equal(wire.in.size, 0);
   wire_close(&wire);
   wire_open(&wire, fx.wire.port);

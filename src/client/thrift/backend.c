@@ -330,6 +330,15 @@ static bool reliable_more(const struct mtr_backend_session *bs)
   return bs->version >= MTR_PROTOCOL_SPARK_V1;
 }
 
+/* A reply that is cut behind the operation's name still says what to cancel. */
+static void take_name(const struct mtr_TExecuteStatementResp *cut, struct mtr_answer *out)
+{
+  if (!cut->operation_handle) return;
+  if (mtr_thrift_take_handle(cut->operation_handle->operation_id, &out->operation, NULL) ==
+      MORTAR_OK)
+    out->live = true;
+}
+
 static enum mortar_status backend_execute(struct mtr_backend_session *bs, struct mtr_channel *ch,
                                           const struct mtr_run *run, const struct mtr_wait *wait,
                                           struct mtr_answer *out, struct mortar_error *err)
@@ -338,7 +347,8 @@ static enum mortar_status backend_execute(struct mtr_backend_session *bs, struct
   struct mtr_TSparkGetDirectResults direct = {0};
   struct mtr_TSparkArrowTypes types = {0};
   struct mtr_TExecuteStatementReq req = {0};
-  struct mtr_TExecuteStatementResp resp;
+  struct mtr_TExecuteStatementResp resp = {0};
+  enum mortar_status st;
 
   MTR_SET(&direct, TSparkGetDirectResults, max_rows, bs->page_rows);
   MTR_SET(&direct, TSparkGetDirectResults, max_bytes, bs->page_bytes);
@@ -361,9 +371,12 @@ static enum mortar_status backend_execute(struct mtr_backend_session *bs, struct
   }
   memset(out, 0, sizeof *out);
   out->rows_affected = -1;
-  MTR_TRY(mtr_thrift_call(&bs->peer, ch, run->idempotent ? &execute_idempotent : &execute_statement,
-                          &req, &resp, wait, err));
-  return mtr_thrift_take_execute(&resp, reliable_more(bs), &ch->arena, out, err);
+  st = mtr_thrift_call(&bs->peer, ch, run->idempotent ? &execute_idempotent : &execute_statement,
+                       &req, &resp, wait, err);
+  if (st == MORTAR_OK)
+    return mtr_thrift_take_execute(&resp, reliable_more(bs), &ch->arena, out, err);
+  if (st == MORTAR_PROTOCOL) take_name(&resp, out);
+  return st;
 }
 
 static enum mortar_status backend_finish_execute(struct mtr_backend_session *bs,
