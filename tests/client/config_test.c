@@ -49,7 +49,10 @@ static void a_bad_uri_is_refused(void **state)
                                     "http://h:99999/",
                                     "http://[::1/",
                                     "http://[::1]x/",
-                                    "http://user:pw@h/", "http://h/a\nb", "http://h h/", "http://h%00/"};
+                                    "http://user:pw@h/",
+                                    "http://h/a\nb",
+                                    "http://h h/",
+                                    "http://h%00/"};
   struct mortar_config *config = new_config();
   struct mortar_error err;
   size_t i;

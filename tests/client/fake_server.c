@@ -118,6 +118,28 @@ static struct mtr_THandleIdentifier *an_id(struct reply *r, const char *sixteen)
   return id;
 }
 
+/* A table of one column for each type of the interface, or of "Result" alone: what DDL has. */
+static struct mtr_TTableSchema *table_schema(struct fake_server *fs, struct reply *r)
+{
+  struct mtr_TTableSchema *table = mtr_arena_alloc(&r->arena, 1, sizeof *table);
+  size_t i, n = fs->table == FAKE_TABLE_DDL ? 1 : MTR_TYPE_INTERVAL_DAY_TIME + 1;
+  struct mtr_TColumnDesc *columns = mtr_arena_alloc(&r->arena, n, sizeof *columns);
+
+  for (i = 0; i < n; i++) {
+    struct mtr_TTypeDesc *desc = mtr_arena_alloc(&r->arena, 1, sizeof *desc);
+    struct mtr_TTypeEntry *entry = mtr_arena_alloc(&r->arena, 1, sizeof *entry);
+    struct mtr_TPrimitiveTypeEntry *type = mtr_arena_alloc(&r->arena, 1, sizeof *type);
+    MTR_SET(type, TPrimitiveTypeEntry, type, n == 1 ? MTR_TYPE_STRING : (int32_t)i);
+    MTR_SET(entry, TTypeEntry, primitive_entry, type);
+    MTR_SET_LIST(desc, TTypeDesc, types, entry, 1);
+    MTR_SET(&columns[i], TColumnDesc, column_name, mtr_span_text("Result"));
+    MTR_SET(&columns[i], TColumnDesc, type_desc, desc);
+    MTR_SET(&columns[i], TColumnDesc, position, (int32_t)i + 1);
+  }
+  MTR_SET_LIST(table, TTableSchema, columns, columns, n);
+  return table;
+}
+
 static struct mtr_TGetResultSetMetadataResp *metadata(struct fake_server *fs, struct reply *r)
 {
   struct mtr_TGetResultSetMetadataResp *m = mtr_arena_alloc(&r->arena, 1, sizeof *m);
@@ -125,11 +147,15 @@ static struct mtr_TGetResultSetMetadataResp *metadata(struct fake_server *fs, st
   struct mtr_buf bytes;
 
   import_schema(fs->other_schema, &r->arena, &schema);
+  if (fs->table == FAKE_TABLE_DDL) schema.root.child_count = 0;
   mtr_buf_init(&bytes, NULL, "schema", 1 << 20);
   must(mtr_ipc_write_schema(&schema, &bytes, NULL));
   MTR_SET(m, TGetResultSetMetadataResp, status, good_status(r));
-  MTR_SET(m, TGetResultSetMetadataResp, arrow_schema,
-          mtr_span_of(mtr_arena_text(&r->arena, bytes.data, bytes.size), bytes.size));
+  if (fs->table != FAKE_TABLE_NONE)
+    MTR_SET(m, TGetResultSetMetadataResp, schema, table_schema(fs, r));
+  if (fs->table != FAKE_TABLE_ONLY)
+    MTR_SET(m, TGetResultSetMetadataResp, arrow_schema,
+            mtr_span_of(mtr_arena_text(&r->arena, bytes.data, bytes.size), bytes.size));
   MTR_SET(m, TGetResultSetMetadataResp, lz4_compressed, fs->lz4);
   mtr_buf_fini(&bytes);
   return m;

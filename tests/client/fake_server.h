@@ -49,6 +49,12 @@ struct fake_fault {
   bool runs; /* the call does its work on the server all the same */
 };
 
+enum fake_table {
+  FAKE_TABLE_NONE,
+  FAKE_TABLE_DDL, /* one column "Result", and an Arrow schema without fields */
+  FAKE_TABLE_ONLY /* a column of each type, and no Arrow schema */
+};
+
 struct fake_server {
   struct fake_fault fault; /* see fake_server_fault */
   pthread_mutex_t fault_lock;
@@ -60,6 +66,7 @@ struct fake_server {
   int batch_count;
   _Atomic int pages; /* the batches are dealt out over the pages */
   bool lz4, checksum, other_schema;
+  enum fake_table table; /* the Thrift schema beside the Arrow schema */
   _Atomic bool no_schema;
   _Atomic int live_polls;               /* so many polls say RUNNING before the statement ends */
   bool ends_canceled;                   /* once CancelOperation was seen, polls say CANCELED */

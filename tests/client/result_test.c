@@ -220,6 +220,56 @@ static void a_schema_given_only_by_metadata_is_asked_for(void **state)
   client_stop(&c);
 }
 
+/* DDL: columns by the Thrift schema, no rows. */
+static void a_thrift_schema_stands_in_for_a_missing_one(void **state)
+{
+  static const char *const types[] = {"BOOLEAN",
+                                      "TINYINT",
+                                      "SMALLINT",
+                                      "INT",
+                                      "BIGINT",
+                                      "FLOAT",
+                                      "DOUBLE",
+                                      "STRING",
+                                      "TIMESTAMP",
+                                      "BINARY",
+                                      "ARRAY",
+                                      "MAP",
+                                      "STRUCT",
+                                      "UNION",
+                                      "USER_DEFINED",
+                                      "DECIMAL(38,18)",
+                                      "VOID",
+                                      "DATE",
+                                      "VARCHAR",
+                                      "CHAR",
+                                      "INTERVAL YEAR TO MONTH",
+                                      "INTERVAL DAY TO SECOND"};
+  struct mortar_result *res = NULL;
+  struct ArrowArray batch;
+  struct client c;
+  int64_t i;
+
+  (void)state;
+  client_start(&c);
+  c.fs.batch_count = 0;
+  c.fs.table = FAKE_TABLE_DDL;
+  assert_int_equal(mortar_query(c.session, "CREATE", NULL, &res, &c.err), MORTAR_OK);
+  assert_int_equal(mortar_result_column_count(res), 1);
+  assert_string_equal(mortar_result_column_name(res, 0), "Result");
+  assert_string_equal(mortar_result_column_type(res, 0), "STRING");
+  assert_int_equal(mortar_result_next(res, NULL, &batch, &c.err), MORTAR_OK);
+  assert_null(batch.release);
+  mortar_result_free(res);
+  c.fs.table = FAKE_TABLE_ONLY;
+  assert_int_equal(mortar_query(c.session, "SELECT", NULL, &res, &c.err), MORTAR_OK);
+  assert_int_equal(mortar_result_column_count(res), sizeof types / sizeof *types);
+  for (i = 0; i < mortar_result_column_count(res); i++)
+    assert_string_equal(mortar_result_column_type(res, i), types[i]);
+  mortar_result_free(res);
+  client_stop(&c);
+}
+
 static void equal_schemas_share_a_shape(void **state)
 {
   struct client c;
@@ -333,6 +383,7 @@ int main(void)
       cmocka_unit_test(a_corrupt_message_never_loses_rows),
       cmocka_unit_test(a_large_page_is_decoded_in_windows),
       cmocka_unit_test(a_schema_given_only_by_metadata_is_asked_for),
+      cmocka_unit_test(a_thrift_schema_stands_in_for_a_missing_one),
       cmocka_unit_test(equal_schemas_share_a_shape),
       cmocka_unit_test(rows_outlive_result_and_session),
       cmocka_unit_test(a_stream_reports_a_failed_page),

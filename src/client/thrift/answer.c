@@ -1,8 +1,10 @@
 /* From decoded reply structs to a mtr_answer. Waits for nothing and sends nothing. */
 #include "client/thrift/answer.h"
 
+#include "arrow/ipc_reader.h"
 #include "base/error.h"
 #include "client/thrift/call.h"
+#include "client/thrift/table_schema.h"
 
 enum mortar_status mtr_thrift_take_handle(const struct mtr_THandleIdentifier *id,
                                           struct mtr_handle *out, struct mortar_error *err)
@@ -35,33 +37,32 @@ enum mortar_status mtr_thrift_take_state(const struct mtr_TGetOperationStatusRes
   return mtr_thrift_operation_failed(state, err);
 }
 
-/* Without an Arrow schema: a result of no columns, or one that does not come as Arrow. */
-static enum mortar_status take_table_schema(const struct mtr_TTableSchema *left,
-                                            struct mtr_arena *arena, struct mtr_answer *out,
-                                            struct mortar_error *err)
-{
-  struct mtr_TTableSchema schema = {0};
-
-  if (left) MTR_TRY(mtr_thrift_decode(left->wire, &mtr_TTableSchema_info, &schema, arena, err));
-  if (schema.columns.count)
-    return mtr_fail(err, MORTAR_UNSUPPORTED,
-                    "the server sends this result as Thrift columns, not as Arrow");
-  out->has_schema = true;
-  out->schema = mtr_span_of(NULL, 0);
-  return MORTAR_OK;
-}
-
 enum mortar_status mtr_thrift_take_metadata(const struct mtr_TGetResultSetMetadataResp *meta,
                                             struct mtr_arena *arena, struct mtr_answer *out,
                                             struct mortar_error *err)
 {
   MTR_TRY(mtr_thrift_check(meta->status, err));
   out->page.lz4 = meta->lz4_compressed;
-  if (!MTR_HAS(meta, TGetResultSetMetadataResp, arrow_schema))
-    return take_table_schema(meta->schema, arena, out, err);
   out->has_schema = true;
   out->schema = meta->arrow_schema;
-  return MORTAR_OK;
+  if (MTR_HAS(meta, TGetResultSetMetadataResp, arrow_schema)) return MORTAR_OK;
+  return mtr_thrift_table_schema(meta->schema, arena, &out->schema, err);
+}
+
+/* What DDL gives: an Arrow schema without fields beside a Thrift schema with one column, "Result".
+ * Only looked at where no rows came and the Arrow schema is too short for a field. */
+static enum mortar_status prefer_columns(const struct mtr_TGetResultSetMetadataResp *meta,
+                                         struct mtr_arena *arena, struct mtr_answer *out,
+                                         struct mortar_error *err)
+{
+  enum { SHORTEST_FIELD = 160 };
+  struct mtr_arrow_schema schema;
+
+  if (out->page.batch_count || out->more || out->schema.size >= SHORTEST_FIELD || !meta->schema)
+    return MORTAR_OK;
+  MTR_TRY(mtr_ipc_read_schema(out->schema, arena, &schema, err));
+  if (schema.root.child_count) return MORTAR_OK;
+  return mtr_thrift_table_schema(meta->schema, arena, &out->schema, err);
 }
 
 static enum mortar_status take_batches(const struct mtr_TRowSet *set, struct mtr_arena *arena,
@@ -117,6 +118,8 @@ static enum mortar_status take_direct(const struct mtr_TSparkDirectResults *dire
     MTR_TRY(mtr_thrift_take_metadata(direct->result_set_metadata, arena, out, err));
   if (direct->result_set)
     MTR_TRY(mtr_thrift_take_rows(direct->result_set, reliable_more, arena, out, err));
+  if (direct->result_set_metadata && out->schema.size)
+    MTR_TRY(prefer_columns(direct->result_set_metadata, arena, out, err));
   if (direct->close_operation &&
       mtr_thrift_check(direct->close_operation->status, NULL) != MORTAR_OK)
     out->closed = false;
