@@ -4,7 +4,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-query=build/release/examples/query
 folder=$(mktemp -d)
 kiln=
 
@@ -39,14 +38,16 @@ echo "Kiln, the local warehouse, is ready: $uri"
 
 for file in scripts/demo/*.sql; do
   printf '\n%s\n\n' "$(sed -n '1s/^-- //p' "$file")"
-  "$query" "$uri" "$(sed 1d "$file")"
+  .venv/bin/python examples/query.py "$uri" "$(sed 1d "$file")"
 done
 
 cat <<'END'
 
-Kiln stops now. To go on, start it again and put questions of your own:
+Kiln stops now. To go on, start it again and put questions of your own, in Python or in C:
 
   .venv/bin/python -m mortar.kiln --port 8181
+  .venv/bin/python examples/query.py http://127.0.0.1:8181/sql/1.0/warehouses/kiln \
+      "SELECT * FROM samples.nycflights.planes LIMIT 5"
   build/release/examples/query http://127.0.0.1:8181/sql/1.0/warehouses/kiln \
       "SELECT * FROM samples.nycflights.planes LIMIT 5"
 END
