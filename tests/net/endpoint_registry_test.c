@@ -210,7 +210,6 @@ static void every_allocation_may_fail(void **state)
 enum { THREADS = 6, ROUNDS = 300 };
 
 static pthread_barrier_t barrier;
-static atomic_bool stop;
 
 /* The last reference goes while another thread looks the endpoint up. */
 static void *come_and_go(void *arg)
@@ -319,6 +318,8 @@ static void fork_starts_empty(void **state)
 /* Whatever the other thread holds at that moment, the child is not stuck. Not under
  * AddressSanitizer of gcc 12: its allocator's own lock may be held over the fork. */
 #ifndef __SANITIZE_ADDRESS__
+static atomic_bool stop;
+
 static void *keep_busy(void *arg)
 {
   struct mtr_endpoint_options options = usual();

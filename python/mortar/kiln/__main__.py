@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import tempfile
+from collections.abc import Callable
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,21 +29,45 @@ def _end(number: int, frame: FrameType | None) -> None:
     raise _Ended
 
 
+def _number(low: int, high: int) -> Callable[[str], int]:
+    """A type for argparse: a whole number within bounds."""
+
+    def parse(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low} to {high}")
+        return int(text)
+
+    return parse
+
+
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="kiln", description="A local SQL warehouse to develop and test against."
     )
     add = parser.add_argument
     add("--version", action="version", version=f"kiln {__version__}")
-    add("--port", type=int, default=0, metavar="N", help="the port; a free one otherwise")
+    rows = _number(1, 1_000_000_000)
+    add("--port", type=_number(0, 65535), default=0, metavar="N", help="the port; a free one otherwise")
     add("--address", metavar="A", help="where to listen; 127.0.0.1 otherwise")
     add("--tls", action="store_true", help="HTTPS with a self-signed certificate")
     add("--token", metavar="T", help="refuse other access tokens than this one")
-    add("--batch-rows", type=int, default=0, metavar="N", help="rows of one Arrow batch; 4096")
+    add("--batch-rows", type=rows, default=0, metavar="N", help="rows of one Arrow batch; 4096")
+    add("--page-batches", type=rows, default=0, metavar="N",
+        help="Arrow batches of one page; as many as the page holds otherwise")
     add("--checksum", action="store_true", help="put checksums into LZ4 frames")
-    add("--workers", type=int, default=0, metavar="N", help="statements that run at once; 8")
+    add("--workers", type=_number(1, 256), default=0, metavar="N",
+        help="statements that run at once; 8")
+    add("--faults", metavar="FILE|on",
+        help="faults by script: a JSON file, or 'on' for POST /kiln/faults only")
+    add("--session-idle-ms", type=rows, default=0, metavar="N",
+        help="sessions end after so long without a call; never otherwise")
+    add("--operation-idle-ms", type=rows, default=0, metavar="N",
+        help="results are dropped after so long without a call; never otherwise")
     add("--ready-file", type=Path, metavar="F", help="a file to write the URL to once it is ready")
-    return parser.parse_args(argv)
+    arguments = parser.parse_args(argv)
+    if arguments.ready_file and not arguments.ready_file.parent.is_dir():
+        parser.error(f"--ready-file: {arguments.ready_file.parent} is not a folder")
+    return arguments
 
 
 def _library() -> str:
@@ -96,8 +121,13 @@ def _serve(arguments: argparse.Namespace, work_folder: str) -> None:
             cert_out=certificate,
             workers=arguments.workers,
             batch_rows=arguments.batch_rows,
+            page_batches=arguments.page_batches,
             checksum=arguments.checksum,
             token=arguments.token,
+            faults=arguments.faults is not None,
+            faults_file=None if arguments.faults == "on" else arguments.faults,
+            session_idle_ms=arguments.session_idle_ms,
+            operation_idle_ms=arguments.operation_idle_ms,
         )
     except _kiln.Error as error:
         raise SystemExit(f"kiln: {error}") from None

@@ -25,6 +25,11 @@ def start(
     cert_out: str | None = None,
     workers: int = 0,
     batch_rows: int = 0,
+    page_batches: int = 0,
     checksum: bool = False,
     token: str | None = None,
+    faults: bool = False,
+    faults_file: str | None = None,
+    session_idle_ms: int = 0,
+    operation_idle_ms: int = 0,
 ) -> Server: ...
