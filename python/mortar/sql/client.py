@@ -40,6 +40,18 @@ _OPTIONS = {
     "page_rows": "page_rows",
     "page_bytes": "page_bytes",
     "proxy": "proxy",
+    "_tls_client_cert_file": "tls_client_cert_file",
+    "_tls_client_cert_key_file": "tls_client_key_file",
+    "_tls_client_cert_key_password": "tls_client_key_password",
+    "_retry_stop_after_attempts_count": "retry_attempts",
+}
+
+# The same for numbers of seconds, which are milliseconds below.
+_SECONDS = {
+    "_socket_timeout": "read_timeout_ms",
+    "_retry_delay_min": "retry_delay_min_ms",
+    "_retry_delay_max": "retry_delay_max_ms",
+    "_retry_stop_after_attempts_duration": "retry_total_ms",
 }
 
 # Keywords of the other connector that change nothing here.
@@ -76,8 +88,6 @@ _REFUSED = (
     "query_tags",
     "use_kernel",
     "use_sea",
-    "_tls_client_cert_file",
-    "_tls_client_cert_key_file",
 )
 
 
@@ -254,9 +264,6 @@ def _rename(keywords: dict[str, Any]) -> None:
                       DeprecationWarning, stacklevel=4)
         if keywords.get("user_agent_entry") is None:
             keywords["user_agent_entry"] = alias
-    timeout = keywords.pop("_socket_timeout", None)
-    if timeout:
-        keywords["read_timeout_ms"] = int(float(timeout) * 1000)
 
 
 def _options(keywords: dict[str, Any]) -> Options:
@@ -270,6 +277,10 @@ def _options(keywords: dict[str, Any]) -> Options:
         value = _as_text(keywords.pop(name, None))
         if value is not None:
             options.append((option, value))
+    for name, option in _SECONDS.items():
+        seconds = keywords.pop(name, None)
+        if seconds:
+            options.append((option, str(int(float(seconds) * 1000))))
     unknown = sorted(set(keywords) - _WITHOUT_EFFECT)
     if unknown:
         warnings.warn(f"connect() does not know {', '.join(unknown)}", stacklevel=3)
