@@ -173,7 +173,10 @@ static void print_retry_budgets(void)
       "It is that of the last attempt, with \"after N attempts\" before it. Its outcome is "
       "`unknown` if\n"
       "any attempt may have run. `session_lost` says that the server no longer knows the session:\n"
-      "open another one. An operation that the server no longer knows leaves it false.\n",
+      "open another one. An operation that the server no longer knows leaves it false.\n\n"
+      "The outcome is always the statement's: a poll that was not sent leaves it `unknown`, a "
+      "fetch\n"
+      "that was not sent leaves it `done`.\n",
       (int)MTR_RETRY_BRIEF);
 }
 

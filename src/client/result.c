@@ -42,6 +42,10 @@ static enum mortar_status fail_for_good(struct mortar_result *res, enum mortar_s
                                         struct mortar_error *err)
 {
   st = mtr_session_failed(res->session, &res->operation, st, &res->failure);
+  /* The statement itself was answered: only rows of it are missing. */
+  if (res->failure.outcome == MORTAR_OUTCOME_NOT_SENT ||
+      res->failure.outcome == MORTAR_OUTCOME_REJECTED)
+    res->failure.outcome = MORTAR_OUTCOME_DONE;
   res->failed = true;
   if (mtr_session_gave_up(st) && !res->closed) hand_over(res);
   let_go(res, DROP_GRACE_MS);

@@ -141,19 +141,28 @@ static enum mortar_status wait_for_end(struct mortar_session *session, struct mt
   return MORTAR_OK;
 }
 
+/* The statement was sent: whatever became of a later question about it, it may have run. */
+static enum mortar_status asking_failed(enum mortar_status st, struct mortar_error *err)
+{
+  if (err && err->outcome != MORTAR_OUTCOME_DONE) err->outcome = MORTAR_OUTCOME_UNKNOWN;
+  return st;
+}
+
 static enum mortar_status run_statement(struct mortar_statement *stmt, struct mtr_channel *channel,
                                         const struct mtr_wait *wait, struct mtr_answer *answer,
                                         struct mortar_error *err)
 {
   struct mortar_session *session = stmt->session;
   struct mtr_run run = {mtr_buf_span(&stmt->sql), stmt->timeout_seconds, stmt->idempotent};
+  enum mortar_status st = MORTAR_OK;
 
   if (mtr_log_wants(&session->watch.log, MORTAR_LOG_SQL))
     mtr_log(&session->watch.log, MORTAR_LOG_SQL, "execute: %.*s", MTR_LOG_SQL_ARG(run.sql));
   MTR_TRY(session->backend->execute(session->bs, channel, &run, wait, answer, err));
   if (name_operation(stmt, &answer->operation) && answer->live)
-    MTR_TRY(cancel_operation(session, &answer->operation, CANCEL_GRACE_MS, err));
-  return wait_for_end(session, channel, wait, answer, err);
+    st = cancel_operation(session, &answer->operation, CANCEL_GRACE_MS, err);
+  if (st == MORTAR_OK) st = wait_for_end(session, channel, wait, answer, err);
+  return st == MORTAR_OK ? st : asking_failed(st, err);
 }
 
 /* Puts words behind an error's text. */

@@ -185,6 +185,34 @@ static void a_wake_up_ends_every_wait(void **state)
   client_stop(&c);
 }
 
+/* A poll or a fetch that was refused says nothing of the statement: it has been sent. */
+static void a_refused_question_does_not_make_the_statement_unsent(void **state)
+{
+  struct client c = {.option = "retry_attempts", .value = "0"};
+  struct mortar_result *res = NULL;
+  int64_t rows;
+
+  (void)state;
+  client_start_with(&c);
+  c.fs.live_polls = 1000;
+  fake_server_fault(&c.fs, &(struct fake_fault){
+                               .call = "GetOperationStatus", .event = FAKE_STATUS, .status = 429});
+  assert_int_equal(client_rows(&c, &rows), MORTAR_HTTP);
+  assert_int_equal(c.err.outcome, MORTAR_OUTCOME_UNKNOWN);
+  assert_true(mortar_background_wait(10000));
+  c.fs.live_polls = 0;
+  c.fs.pages = 2;
+  fake_server_batches(&c.fs, 2, 3);
+  fake_server_fault(
+      &c.fs, &(struct fake_fault){.call = "FetchResults", .event = FAKE_STATUS, .status = 429});
+  assert_int_equal(mortar_query(c.session, "SELECT", NULL, &res, &c.err), MORTAR_OK);
+  assert_int_equal(client_drain(res, &rows, &c.err), MORTAR_HTTP);
+  assert_int_equal(rows, 3);
+  assert_int_equal(c.err.outcome, MORTAR_OUTCOME_DONE);
+  mortar_result_free(res);
+  client_stop(&c);
+}
+
 static void a_wake_up_before_the_call_sends_nothing(void **state)
 {
   struct mortar_call call = {.timeout_ms = -1};
@@ -353,6 +381,7 @@ int main(void)
       cmocka_unit_test(a_reply_cut_at_any_byte_is_an_error),
       cmocka_unit_test(a_running_statement_is_polled_to_its_end),
       cmocka_unit_test(a_wake_up_ends_every_wait),
+      cmocka_unit_test(a_refused_question_does_not_make_the_statement_unsent),
       cmocka_unit_test(a_wake_up_before_the_call_sends_nothing),
       cmocka_unit_test(a_deadline_ends_every_wait),
       cmocka_unit_test(another_thread_cancels),
