@@ -32,6 +32,11 @@ def resident_kb():
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 
 
+# What a leak of ours would be made of. The garbage collector does not know rows of plain values:
+# the memory that is counted beside this does.
+OURS = {"Connection", "Cursor", "Plan", "Row", "Table", "tuple", "RequestError", "ServerOperationError"}
+
+
 def census():
     gc.collect()
     return collections.Counter(type(o).__name__ for o in gc.get_objects())
@@ -71,8 +76,9 @@ def test_ten_thousand_statements(connection):
     rounds(8000)
     assert grown < 50_000, "bytes of Python memory for 1,000 statements"
     assert resident_kb() - resident < 4096
-    more = census() - objects
-    assert sum(more.values()) < 100, more.most_common(5)
+    # Threads of the other connector, left over by other tests, make objects of their own meanwhile.
+    more = {name: n for name, n in (census() - objects).items() if name in OURS}
+    assert sum(more.values()) < 20, more
 
 
 def count_references():
