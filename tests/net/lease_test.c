@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <setjmp.h>
 #include <cmocka.h>
-#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -412,17 +411,6 @@ static void wake_up_while_waiting(void **state)
   loop_server_stop(&server);
 }
 
-/* Gives the lease a body that no pair of sockets can hold. */
-static void fill_body(struct mtr_lease *lease)
-{
-  enum { TOO_MUCH = 32 << 20 };
-  struct mtr_buf *body = mtr_lease_body(lease);
-
-  assert_int_equal(mtr_buf_reserve(body, TOO_MUCH, NULL), MORTAR_OK);
-  memset(body->data, 'x', TOO_MUCH);
-  body->size = TOO_MUCH;
-}
-
 static void serve_refusal_unread(struct loop_server *server, struct loop_conn *conn)
 {
   (void)usleep(50000); /* the sockets are full by then and the client waits */
@@ -441,7 +429,7 @@ static void early_reply(void **state)
   loop_server_start(&server);
   net_rig_init(&rig, server.port);
   net_rig_open(&rig);
-  fill_body(rig.lease);
+  net_rig_fill_body(&rig);
   assert_int_equal(mtr_lease_exchange(rig.lease, &rig.request, &wait, &rig.reply, &rig.err),
                    MORTAR_OK);
   assert_int_equal(rig.reply.status, 413);
@@ -467,7 +455,7 @@ static void large_request(void **state)
   loop_server_start(&server);
   net_rig_init(&rig, server.port);
   net_rig_open(&rig);
-  fill_body(rig.lease);
+  net_rig_fill_body(&rig);
   assert_int_equal(mtr_lease_exchange(rig.lease, &rig.request, &wait, &rig.reply, &rig.err),
                    MORTAR_OK);
   assert_hello(&rig);
@@ -489,7 +477,7 @@ static void wake_up_while_sending(void **state)
   loop_server_start(&server);
   net_rig_init(&rig, server.port);
   net_rig_open(&rig);
-  fill_body(rig.lease);
+  net_rig_fill_body(&rig);
   assert_int_equal(mortar_wake_new(&wait.wake, NULL), MORTAR_OK);
   start = mtr_clock_now();
   alarm = net_alarm_start(wait.wake, 150);
@@ -504,20 +492,9 @@ static void wake_up_while_sending(void **state)
   loop_server_stop(&server);
 }
 
-static void serve_slowly(struct loop_server *server, struct loop_conn *conn)
-{
-  int i;
-
-  (void)server;
-  if (loop_conn_request(conn, NULL, 0) < 0) return;
-  if (!loop_conn_text(conn, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")) return;
-  for (i = 0; i < 1000 && loop_conn_text(conn, "x"); i++)
-    (void)usleep(5000);
-}
-
 static void wake_up_while_receiving(void **state)
 {
-  struct loop_server server = {.serve = serve_slowly};
+  struct loop_server server = {.serve = loop_serve_trickle};
   struct net_rig rig;
 
   (void)state;
@@ -569,49 +546,17 @@ static void fork_with_an_open_lease(void **state)
 
 /* ---- Threads ------------------------------------------------------------------------------- */
 
-struct worker {
-  pthread_t thread;
-  struct mtr_endpoint *endpoint;
-  int good;
-};
-
-static void *work(void *arg)
-{
-  struct worker *w = arg;
-  int i;
-
-  for (i = 0; i < 20; i++) {
-    struct net_rig rig;
-    net_rig_init(&rig, 1);
-    rig.endpoint = mtr_endpoint_ref(w->endpoint);
-    if (mtr_lease_new(rig.endpoint, &rig.lease, &rig.err) == MORTAR_OK)
-      w->good += net_rig_exchange(&rig, 8000, NULL) == MORTAR_OK;
-    net_rig_close(&rig);
-  }
-  return NULL;
-}
-
 /* Leases come and go on many threads over one endpoint and its idle connections. */
 static void threads_share_an_endpoint(void **state)
 {
   struct loop_server server = {.serve = loop_serve_hello, .at_once = true};
-  struct worker workers[4];
   struct net_rig rig;
-  size_t i;
 
   (void)state;
   loop_server_start(&server);
   net_rig_init(&rig, server.port);
   net_rig_open(&rig);
-  for (i = 0; i < 4; i++) {
-    workers[i].endpoint = rig.endpoint;
-    workers[i].good = 0;
-    assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
-  }
-  for (i = 0; i < 4; i++) {
-    assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
-    assert_int_equal(workers[i].good, 20);
-  }
+  assert_int_equal(net_rig_share(&rig, 4, 20), 4 * 20);
   /* Four threads need at most four connections: the others were idle ones taken again. */
   assert_in_range(atomic_load(&server.accepted), 1, 4);
   net_rig_close(&rig);

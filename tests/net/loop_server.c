@@ -220,6 +220,17 @@ void loop_serve_hello(struct loop_server *server, struct loop_conn *conn)
     if (!loop_conn_text(conn, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")) return;
 }
 
+void loop_serve_trickle(struct loop_server *server, struct loop_conn *conn)
+{
+  int i;
+
+  (void)server;
+  if (loop_conn_request(conn, NULL, 0) < 0) return;
+  if (!loop_conn_text(conn, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")) return;
+  for (i = 0; i < 1000 && loop_conn_text(conn, "x"); i++)
+    (void)poll(NULL, 0, 5);
+}
+
 void loop_serve_silence(struct loop_server *server, struct loop_conn *conn)
 {
   struct pollfd stop = {loop_server_stop_fd(server), POLLIN, 0};

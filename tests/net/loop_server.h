@@ -50,6 +50,9 @@ bool loop_conn_text(struct loop_conn *conn, const char *text);
 /* Answers every request with "200" and the body "hello" until the client leaves. */
 void loop_serve_hello(struct loop_server *server, struct loop_conn *conn);
 
+/* Announces a body of 1,000 bytes and sends one every 5 ms until the client leaves. */
+void loop_serve_trickle(struct loop_server *server, struct loop_conn *conn);
+
 /* Waits until the test ends without reading a byte. */
 void loop_serve_silence(struct loop_server *server, struct loop_conn *conn);
 

@@ -57,6 +57,55 @@ enum mortar_status net_rig_exchange(struct net_rig *rig, int64_t timeout_ms,
   return st;
 }
 
+void net_rig_fill_body(struct net_rig *rig)
+{
+  enum { TOO_MUCH = 32 << 20 };
+  struct mtr_buf *body = mtr_lease_body(rig->lease);
+
+  must(mtr_buf_reserve(body, TOO_MUCH, &rig->err), &rig->err);
+  memset(body->data, 'x', TOO_MUCH);
+  body->size = TOO_MUCH;
+}
+
+struct sharer {
+  pthread_t thread;
+  struct mtr_endpoint *endpoint;
+  int exchanges, good;
+};
+
+static void *share(void *arg)
+{
+  struct sharer *sharer = arg;
+  int i;
+
+  for (i = 0; i < sharer->exchanges; i++) {
+    struct net_rig rig;
+    net_rig_init(&rig, 1);
+    rig.endpoint = mtr_endpoint_ref(sharer->endpoint);
+    if (mtr_lease_new(rig.endpoint, &rig.lease, &rig.err) == MORTAR_OK)
+      sharer->good += net_rig_exchange(&rig, 8000, NULL) == MORTAR_OK;
+    net_rig_close(&rig);
+  }
+  return NULL;
+}
+
+int net_rig_share(struct net_rig *rig, int threads, int exchanges)
+{
+  struct sharer sharers[NET_MAX_SHARE];
+  int good = 0, i;
+
+  if (threads > NET_MAX_SHARE) abort();
+  for (i = 0; i < threads; i++) {
+    sharers[i] = (struct sharer){.endpoint = rig->endpoint, .exchanges = exchanges};
+    if (pthread_create(&sharers[i].thread, NULL, share, &sharers[i])) abort();
+  }
+  for (i = 0; i < threads; i++) {
+    if (pthread_join(sharers[i].thread, NULL)) abort();
+    good += sharers[i].good;
+  }
+  return good;
+}
+
 struct net_alarm {
   pthread_t thread;
   struct mortar_wake *wake;

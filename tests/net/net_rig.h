@@ -35,6 +35,14 @@ void net_rig_close(struct net_rig *rig);
 enum mortar_status net_rig_exchange(struct net_rig *rig, int64_t timeout_ms,
                                     struct mortar_wake *wake);
 
+/* Gives the lease a body that no pair of sockets can hold. */
+void net_rig_fill_body(struct net_rig *rig);
+
+/* Leases come and go over the rig's endpoint on that many threads, NET_MAX_SHARE at most: each
+ * makes that many exchanges, with a new lease for each. Returns how many succeeded. */
+enum { NET_MAX_SHARE = 8 };
+int net_rig_share(struct net_rig *rig, int threads, int exchanges);
+
 /* Signals wake after a delay, from a thread. */
 struct net_alarm;
 struct net_alarm *net_alarm_start(struct mortar_wake *wake, int delay_ms);

@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "tests/net/loop_server.h"
@@ -104,20 +103,9 @@ static void goes_on_until_the_deadline(void **state)
   loop_server_stop(&server);
 }
 
-static void serve_drops(struct loop_server *server, struct loop_conn *conn)
-{
-  int i;
-
-  (void)server;
-  if (loop_conn_request(conn, NULL, 0) < 0) return;
-  if (!loop_conn_text(conn, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")) return;
-  for (i = 0; i < 1000 && loop_conn_text(conn, "x"); i++)
-    (void)usleep(5000);
-}
-
 static void ends_a_reply_that_trickles(void **state)
 {
-  struct loop_server server = {.serve = serve_drops};
+  struct loop_server server = {.serve = loop_serve_trickle};
   struct ticker ticker;
   struct net_rig rig;
 
@@ -132,11 +120,9 @@ static void ends_a_reply_that_trickles(void **state)
 
 static void ends_a_send(void **state)
 {
-  enum { TOO_MUCH = 32 << 20 }; /* no pair of sockets holds it */
   struct loop_server server = {.serve = loop_serve_silence};
   struct mtr_wait wait = {.deadline = mtr_deadline_after(mtr_clock_now(), LONG_MS)};
   struct ticker ticker;
-  struct mtr_buf *body;
   struct net_rig rig;
   int64_t start;
 
@@ -145,10 +131,7 @@ static void ends_a_send(void **state)
   rig_with_ticker(&rig, server.port, &ticker, 2);
   wait.tick = count_tick;
   wait.tick_ctx = &ticker;
-  body = mtr_lease_body(rig.lease);
-  assert_int_equal(mtr_buf_reserve(body, TOO_MUCH, NULL), MORTAR_OK);
-  memset(body->data, 'x', TOO_MUCH);
-  body->size = TOO_MUCH;
+  net_rig_fill_body(&rig);
   start = mtr_clock_now();
   assert_int_equal(mtr_lease_exchange(rig.lease, &rig.request, &wait, &rig.reply, &rig.err),
                    MORTAR_INTERRUPTED);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <setjmp.h>
 #include <cmocka.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -387,28 +386,6 @@ static void fork_with_an_open_lease(void **state)
   loop_server_stop(&server);
 }
 
-struct worker {
-  pthread_t thread;
-  struct mtr_endpoint *endpoint;
-  int good;
-};
-
-static void *work(void *arg)
-{
-  struct worker *w = arg;
-  int i;
-
-  for (i = 0; i < 10; i++) {
-    struct net_rig rig;
-    net_rig_init(&rig, 1);
-    rig.endpoint = mtr_endpoint_ref(w->endpoint);
-    if (mtr_lease_new(rig.endpoint, &rig.lease, &rig.err) == MORTAR_OK)
-      w->good += net_rig_exchange(&rig, 8000, NULL) == MORTAR_OK;
-    net_rig_close(&rig);
-  }
-  return NULL;
-}
-
 /* ---- Client certificates ------------------------------------------------------------------- */
 
 static void strict_rig(struct loop_server *server, struct net_rig *rig)
@@ -469,23 +446,13 @@ static void a_missing_client_certificate_is_named(void **state)
 static void threads_share_the_store(void **state)
 {
   struct loop_server server = {.serve = serve_and_close, .at_once = true};
-  struct worker workers[4];
   struct net_rig rig;
-  size_t i;
 
   (void)state;
   start_tls(&server);
   tls_rig(&rig, server.port);
   net_rig_open(&rig);
-  for (i = 0; i < 4; i++) {
-    workers[i].endpoint = rig.endpoint;
-    workers[i].good = 0;
-    assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
-  }
-  for (i = 0; i < 4; i++) {
-    assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
-    assert_int_equal(workers[i].good, 10);
-  }
+  assert_int_equal(net_rig_share(&rig, 4, 10), 4 * 10);
   net_rig_close(&rig);
   loop_server_stop(&server);
 }
