@@ -8,6 +8,7 @@
 
 #include "arrow/bits.h"
 #include "arrow/text_out.h"
+#include "arrow/values.h"
 #include "base/error.h"
 
 void kiln_cells_init(struct kiln_cells *cells, const struct kiln_page_source *source)
@@ -42,21 +43,6 @@ enum kiln_cell_kind kiln_cell_kind(const struct mtr_arrow_field *field)
     default:
       return KILN_CELL_TEXT;
   }
-}
-
-static bool is_null(const struct ArrowArray *array, int64_t i)
-{
-  if (array->n_buffers == 0) return true;
-  return array->null_count != 0 && array->buffers[0] && !mtr_bit(array->buffers[0], i);
-}
-
-static int64_t read_integer(const uint8_t *at, int width)
-{
-  int64_t v = 0;
-  int drop = 64 - 8 * width;
-
-  memcpy(&v, at, (size_t)width);
-  return (int64_t)((uint64_t)v << drop) >> drop;
 }
 
 /* The number that a person would write for it, as Spark and Hive send it. Both conversions use the
@@ -179,7 +165,7 @@ enum mortar_status kiln_cell_read(struct kiln_cells *cells, int64_t column, int6
   const uint8_t *values;
 
   memset(out, 0, sizeof *out);
-  out->null = is_null(array, i);
+  out->null = mtr_value_is_null(array, i);
   if (out->null) return MORTAR_OK;
   if (has_bytes(field)) {
     out->bytes = read_bytes(field, array, i);
@@ -191,10 +177,10 @@ enum mortar_status kiln_cell_read(struct kiln_cells *cells, int64_t column, int6
   else if (kiln_cell_kind(field) == KILN_CELL_DOUBLE)
     out->real = read_real(field, values + i * field->byte_width);
   else if (kiln_cell_kind(field) != KILN_CELL_TEXT)
-    out->number = read_integer(values + i * field->byte_width, field->byte_width);
+    out->number = mtr_value_signed(values + i * field->byte_width, field->byte_width);
   else if (field->type == MTR_ARROW_TIMESTAMP || field->type == MTR_ARROW_DURATION)
-    return write_moment(cells, field, read_integer(values + i * field->byte_width, 8), &out->bytes,
-                        err);
+    return write_moment(cells, field, mtr_value_signed(values + i * field->byte_width, 8),
+                        &out->bytes, err);
   else
     return write_formatted(cells, column, row, &out->bytes, err);
   return MORTAR_OK;

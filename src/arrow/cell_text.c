@@ -17,6 +17,7 @@
 #include "arrow/bits.h"
 #include "arrow/format_string.h"
 #include "arrow/text_out.h"
+#include "arrow/values.h"
 #include "base/error.h"
 
 struct printer {
@@ -31,21 +32,6 @@ struct cell {
   const struct ArrowArray *array;
   int64_t i;
 };
-
-static bool is_null(const struct ArrowArray *array, int64_t i)
-{
-  if (array->n_buffers == 0) return true;
-  return array->null_count != 0 && array->buffers[0] && !mtr_bit(array->buffers[0], i);
-}
-
-static int64_t load_signed(const uint8_t *at, int width)
-{
-  int64_t v = 0;
-  int drop = 64 - 8 * width;
-
-  memcpy(&v, at, (size_t)width);
-  return (int64_t)((uint64_t)v << drop) >> drop;
-}
 
 static uint64_t load_unsigned(const uint8_t *at, int width)
 {
@@ -113,7 +99,7 @@ static bool put_number(struct mtr_text_out *out, const struct cell *c)
     case MTR_ARROW_INT16:
     case MTR_ARROW_INT32:
     case MTR_ARROW_INT64:
-      mtr_out_i64(out, load_signed(at, width));
+      mtr_out_i64(out, mtr_value_signed(at, width));
       return true;
     case MTR_ARROW_UINT8:
     case MTR_ARROW_UINT16:
@@ -142,15 +128,15 @@ static bool put_number(struct mtr_text_out *out, const struct cell *c)
 
 static void put_month_day_nano(struct mtr_text_out *out, const uint8_t *at)
 {
-  mtr_out_months(out, (int32_t)load_signed(at, 4));
+  mtr_out_months(out, (int32_t)mtr_value_signed(at, 4));
   mtr_out_char(out, ' ');
-  mtr_out_day_time(out, load_signed(at + 4, 4), load_signed(at + 8, 8), 1000000000);
+  mtr_out_day_time(out, mtr_value_signed(at + 4, 4), mtr_value_signed(at + 8, 8), 1000000000);
 }
 
 static bool put_moment(struct mtr_text_out *out, const struct cell *c)
 {
   const uint8_t *at = value_at(c);
-  int64_t v = c->type.byte_width <= 8 ? load_signed(at, c->type.byte_width) : 0;
+  int64_t v = c->type.byte_width <= 8 ? mtr_value_signed(at, c->type.byte_width) : 0;
 
   switch (c->type.type) {
     case MTR_ARROW_DATE32:
@@ -173,7 +159,7 @@ static bool put_moment(struct mtr_text_out *out, const struct cell *c)
       mtr_out_months(out, (int32_t)v);
       return true;
     case MTR_ARROW_INTERVAL_DAY_TIME:
-      mtr_out_day_time(out, load_signed(at, 4), load_signed(at + 4, 4), 1000);
+      mtr_out_day_time(out, mtr_value_signed(at, 4), mtr_value_signed(at + 4, 4), 1000);
       return true;
     case MTR_ARROW_INTERVAL_MONTH_DAY_NANO:
       put_month_day_nano(out, at);
@@ -303,7 +289,7 @@ static enum mortar_status put_entry(struct printer *p, const struct ArrowSchema 
   struct cell key;
 
   MTR_TRY(open_cell(p, entries->children[0], array->children[0], array->offset + i, &key));
-  if (is_null(key.array, key.i))
+  if (mtr_value_is_null(key.array, key.i))
     mtr_out_text(&p->out, "\"null\"");
   else
     put_quoted(&p->out, &key);
@@ -346,7 +332,7 @@ static enum mortar_status put_json(struct printer *p, const struct ArrowSchema *
   struct cell c;
 
   MTR_TRY(open_cell(p, schema, array, i, &c));
-  if (is_null(array, c.i))
+  if (mtr_value_is_null(array, c.i))
     mtr_out_text(&p->out, "null");
   else if (is_nested(c.type.type))
     return put_nested(p, &c, depth);
@@ -378,7 +364,7 @@ static enum mortar_status put_cell(struct printer *p, const struct ArrowSchema *
   struct cell c;
 
   MTR_TRY(open_cell(p, schema, array, row, &c));
-  if (is_null(array, c.i))
+  if (mtr_value_is_null(array, c.i))
     mtr_out_text(&p->out, "NULL");
   else if (is_nested(c.type.type))
     return put_nested(p, &c, 0);
