@@ -56,6 +56,35 @@ static void advance(CursorObject *cur, int64_t rows)
   cur->rownumber += rows;
 }
 
+/* ---- A call ---- */
+
+/* Where a call began. */
+struct start {
+  struct queue_place place;
+  long long rownumber;
+};
+
+static bool begin(CursorObject *cur, struct start *start)
+{
+  if (!native_cursor_claim_result(cur)) return false;
+  start->place = native_queue_tell(&cur->queue);
+  start->rownumber = cur->rownumber;
+  return true;
+}
+
+/* Takes made over, which may be NULL; returns it, or NULL with the cursor where it began. */
+static PyObject *end(CursorObject *cur, const struct start *start, PyObject *made, int filled)
+{
+  if (made && filled < 0) {
+    Py_CLEAR(made);
+    native_queue_seek(&cur->queue, start->place);
+    cur->rownumber = start->rownumber;
+  }
+  native_queue_settle(&cur->queue);
+  native_cursor_yield(cur);
+  return made;
+}
+
 /* ---- Rows ---- */
 
 static PyObject *next_row(CursorObject *cur)
@@ -125,22 +154,12 @@ static int fill(CursorObject *cur, PyObject *list, Py_ssize_t limit)
 
 static PyObject *fetch_rows(CursorObject *cur, Py_ssize_t limit)
 {
-  struct queue_place place;
+  struct start start;
   PyObject *list;
-  long long number;
 
-  if (!native_cursor_claim_result(cur)) return NULL;
-  place = native_queue_tell(&cur->queue);
-  number = cur->rownumber;
+  if (!begin(cur, &start)) return NULL;
   list = PyList_New(0);
-  if (list && fill(cur, list, limit) < 0) {
-    Py_CLEAR(list);
-    native_queue_seek(&cur->queue, place);
-    cur->rownumber = number;
-  }
-  native_queue_settle(&cur->queue);
-  native_cursor_yield(cur);
-  return list;
+  return end(cur, &start, list, list ? fill(cur, list, limit) : -1);
 }
 
 PyObject *native_fetchone(PyObject *op, PyObject *ignored)
@@ -217,22 +236,12 @@ static int fill_table(CursorObject *cur, PyObject *table, int64_t limit)
 
 static PyObject *fetch_table(CursorObject *cur, int64_t limit)
 {
-  struct queue_place place;
+  struct start start;
   PyObject *table;
-  long long number;
 
-  if (!native_cursor_claim_result(cur)) return NULL;
-  place = native_queue_tell(&cur->queue);
-  number = cur->rownumber;
+  if (!begin(cur, &start)) return NULL;
   table = native_table_new(cur->conn->state, cur->result);
-  if (table && fill_table(cur, table, limit) < 0) {
-    Py_CLEAR(table);
-    native_queue_seek(&cur->queue, place);
-    cur->rownumber = number;
-  }
-  native_queue_settle(&cur->queue);
-  native_cursor_yield(cur);
-  return table;
+  return end(cur, &start, table, table ? fill_table(cur, table, limit) : -1);
 }
 
 PyObject *native_take_arrow(PyObject *op, PyObject *arg)
