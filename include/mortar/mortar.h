@@ -296,8 +296,10 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_execute(
     struct mortar_statement *stmt, const struct mortar_call *call, struct mortar_result **out,
     struct mortar_error *err);
 
-/* Asks the server to stop the running statement. Any thread, also while execute waits. A statement
- * that is not running, or has ended meanwhile, is left alone, and that is a success. */
+/* Asks the server to stop the running statement. Any thread, also while execute waits. It counts
+ * from mortar_statement_set_sql on, so that it isn't lost when it comes just before execute, which
+ * then sends nothing (MORTAR_CANCELED). Once execute has returned there is nothing to stop, and
+ * that is a success. */
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_cancel(struct mortar_statement *stmt,
                                                                       struct mortar_error *err);
 

@@ -17,13 +17,17 @@ enum {
   CANCEL_GRACE_MS = 10000 /* for mortar_statement_cancel itself */
 };
 
+/* From where on a cancel counts: a caller has set the text and is on its way to execute it. */
+enum stage { STAGE_IDLE, STAGE_READY, STAGE_RUNNING };
+
 struct mortar_statement {
   struct mortar_session *session; /* counted */
   struct mtr_buf sql;
   int64_t timeout_seconds;
   bool idempotent;
-  pthread_mutex_t lock; /* guards the four below; never held across a wait */
-  bool running, cancel_asked;
+  pthread_mutex_t lock; /* guards the three below; never held across a wait */
+  enum stage stage;
+  bool cancel_asked;           /* never while idle */
   struct mtr_handle operation; /* of the run, once the server named it */
 };
 
@@ -56,13 +60,24 @@ void mortar_statement_free(struct mortar_statement *stmt)
   mtr_session_unref(session);
 }
 
+static void enter(struct mortar_statement *stmt, enum stage stage)
+{
+  (void)pthread_mutex_lock(&stmt->lock);
+  stmt->stage = stage;
+  if (stage != STAGE_RUNNING) stmt->cancel_asked = false;
+  memset(&stmt->operation, 0, sizeof stmt->operation);
+  (void)pthread_mutex_unlock(&stmt->lock);
+}
+
 enum mortar_status mortar_statement_set_sql(struct mortar_statement *stmt, const char *sql,
                                             size_t size, struct mortar_error *err)
 {
   if (!stmt || (!sql && size))
     return mtr_fail(err, MORTAR_INVALID, "stmt and sql must not be NULL");
   mtr_buf_reset(&stmt->sql);
-  return mtr_buf_append(&stmt->sql, sql, size, err);
+  MTR_TRY(mtr_buf_append(&stmt->sql, sql, size, err));
+  enter(stmt, STAGE_READY);
+  return MORTAR_OK;
 }
 
 enum mortar_status mortar_statement_set_timeout(struct mortar_statement *stmt, int64_t seconds,
@@ -82,15 +97,6 @@ enum mortar_status mortar_statement_set_idempotent(struct mortar_statement *stmt
   return MORTAR_OK;
 }
 
-static void begin_run(struct mortar_statement *stmt)
-{
-  (void)pthread_mutex_lock(&stmt->lock);
-  stmt->running = true;
-  stmt->cancel_asked = false;
-  memset(&stmt->operation, 0, sizeof stmt->operation);
-  (void)pthread_mutex_unlock(&stmt->lock);
-}
-
 /* Makes the operation known to cancel; true when cancel was asked for before it was. */
 static bool name_operation(struct mortar_statement *stmt, const struct mtr_handle *op)
 {
@@ -101,13 +107,6 @@ static bool name_operation(struct mortar_statement *stmt, const struct mtr_handl
   asked = stmt->cancel_asked;
   (void)pthread_mutex_unlock(&stmt->lock);
   return asked;
-}
-
-static void end_run(struct mortar_statement *stmt)
-{
-  (void)pthread_mutex_lock(&stmt->lock);
-  stmt->running = false;
-  (void)pthread_mutex_unlock(&stmt->lock);
 }
 
 static enum mortar_status cancel_operation(struct mortar_session *session,
@@ -148,6 +147,15 @@ static enum mortar_status asking_failed(enum mortar_status st, struct mortar_err
   return st;
 }
 
+static enum mortar_status not_sent(struct mortar_error *err)
+{
+  const enum mortar_status st =
+      mtr_fail(err, MORTAR_CANCELED, "the statement was cancelled before it was sent");
+
+  mtr_error_outcome(err, MORTAR_OUTCOME_NOT_SENT);
+  return st;
+}
+
 static enum mortar_status run_statement(struct mortar_statement *stmt, struct mtr_channel *channel,
                                         const struct mtr_wait *wait, struct mtr_answer *answer,
                                         struct mortar_error *err)
@@ -158,6 +166,7 @@ static enum mortar_status run_statement(struct mortar_statement *stmt, struct mt
 
   if (mtr_log_wants(&session->watch.log, MORTAR_LOG_SQL))
     mtr_log(&session->watch.log, MORTAR_LOG_SQL, "execute: %.*s", MTR_LOG_SQL_ARG(run.sql));
+  if (name_operation(stmt, &answer->operation)) return not_sent(err);
   MTR_TRY(session->backend->execute(session->bs, channel, &run, wait, answer, err));
   if (name_operation(stmt, &answer->operation) && answer->live)
     st = cancel_operation(session, &answer->operation, CANCEL_GRACE_MS, err);
@@ -200,50 +209,52 @@ static void clean_up(struct mortar_session *session, struct mtr_channel *channel
   }
 }
 
-enum mortar_status mortar_statement_execute(struct mortar_statement *stmt,
-                                            const struct mortar_call *call,
-                                            struct mortar_result **out, struct mortar_error *err)
+static enum mortar_status execute(struct mortar_statement *stmt, const struct mortar_call *call,
+                                  struct mortar_result **out, struct mortar_error *err)
 {
-  struct mortar_session *session;
+  struct mortar_session *session = stmt->session;
   struct mtr_channel *channel = NULL;
   struct mtr_answer answer;
-  enum mortar_status st;
   struct mtr_session_wait wait;
+  enum mortar_status st;
 
-  if (!out) return mtr_fail(err, MORTAR_INVALID, "out must not be NULL");
-  *out = NULL;
-  if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
-  session = stmt->session;
   MTR_TRY(mtr_session_usable(session, err));
   atomic_fetch_add_explicit(&session->statements, 1, memory_order_relaxed);
   memset(&answer, 0, sizeof answer);
   mtr_session_wait_init(&wait, session, call);
   MTR_TRY(mtr_session_take(session, &channel, err));
-  begin_run(stmt);
   st = run_statement(stmt, channel, &wait.wait, &answer, err);
-  if (st == MORTAR_OK) {
-    st = mtr_result_new(session, channel, &wait.wait, &answer, out, err);
-  } else {
-    (void)mtr_session_failed(session, &answer.operation, st, err);
-    clean_up(session, channel, &answer, st, err);
-  }
-  end_run(stmt);
+  if (st == MORTAR_OK) return mtr_result_new(session, channel, &wait.wait, &answer, out, err);
+  (void)mtr_session_failed(session, &answer.operation, st, err);
+  clean_up(session, channel, &answer, st, err);
+  return st;
+}
+
+enum mortar_status mortar_statement_execute(struct mortar_statement *stmt,
+                                            const struct mortar_call *call,
+                                            struct mortar_result **out, struct mortar_error *err)
+{
+  enum mortar_status st;
+
+  if (!out) return mtr_fail(err, MORTAR_INVALID, "out must not be NULL");
+  *out = NULL;
+  if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
+  enter(stmt, STAGE_RUNNING);
+  st = execute(stmt, call, out, err);
+  enter(stmt, STAGE_IDLE);
   return st;
 }
 
 enum mortar_status mortar_statement_cancel(struct mortar_statement *stmt, struct mortar_error *err)
 {
   struct mtr_handle op;
-  bool running;
 
   if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
   (void)pthread_mutex_lock(&stmt->lock);
-  running = stmt->running;
-  stmt->cancel_asked = true;
+  stmt->cancel_asked = stmt->stage != STAGE_IDLE;
   op = stmt->operation;
   (void)pthread_mutex_unlock(&stmt->lock);
-  if (!running || !op.guid_size) return MORTAR_OK;
-  return cancel_operation(stmt->session, &op, CANCEL_GRACE_MS, err);
+  return op.guid_size ? cancel_operation(stmt->session, &op, CANCEL_GRACE_MS, err) : MORTAR_OK;
 }
 
 enum mortar_status mortar_query(struct mortar_session *session, const char *sql,

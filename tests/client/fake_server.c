@@ -605,15 +605,20 @@ void fake_server_start(struct fake_server *fs)
   if (pthread_create(&fs->thread, NULL, accept_loop, fs) != 0) abort();
 }
 
+void fake_server_wait_closed(const struct fake_server *fs)
+{
+  const struct timespec pause = {0, 1000000};
+
+  while (fs->connections > 0)
+    nanosleep(&pause, NULL);
+}
+
 void fake_server_stop(struct fake_server *fs)
 {
-  struct timespec pause = {0, 1000000};
-
   fs->stop = true;
   pthread_join(fs->thread, NULL);
   close(fs->listener);
-  while (fs->connections > 0)
-    nanosleep(&pause, NULL);
+  fake_server_wait_closed(fs);
   (void)pthread_mutex_destroy(&fs->fault_lock);
 }
 

@@ -94,6 +94,8 @@ struct fake_server {
 /* Starts it with one batch of three rows. */
 void fake_server_start(struct fake_server *fs);
 void fake_server_stop(struct fake_server *fs);
+/* Until it has closed every connection that it accepted. */
+void fake_server_wait_closed(const struct fake_server *fs);
 
 /* From now on; counts from here. */
 void fake_server_fault(struct fake_server *fs, const struct fake_fault *fault);

@@ -272,12 +272,34 @@ static void another_thread_cancels(void **state)
   c.fs.ends_canceled = true;
   assert_int_equal(mortar_statement_new(c.session, &stmt, &c.err), MORTAR_OK);
   assert_int_equal(mortar_statement_set_sql(stmt, "SELECT", 6, &c.err), MORTAR_OK);
-  assert_int_equal(mortar_statement_cancel(stmt, &c.err), MORTAR_OK); /* not running: nothing */
   h.stmt = stmt;
   assert_int_equal(pthread_create(&thread, NULL, wake_soon, &h), 0);
   assert_int_equal(mortar_statement_execute(stmt, NULL, &res, &c.err), MORTAR_CANCELED);
   assert_int_equal(pthread_join(thread, NULL), 0);
   assert_int_equal(c.fs.canceled, 1);
+  mortar_statement_free(stmt);
+  client_stop(&c);
+}
+
+/* It comes between the text and the run, or when there is nothing to stop. */
+static void a_cancel_before_the_run(void **state)
+{
+  struct mortar_statement *stmt = NULL;
+  struct mortar_result *res = NULL;
+  struct client c;
+
+  (void)state;
+  client_start(&c);
+  assert_int_equal(mortar_statement_new(c.session, &stmt, &c.err), MORTAR_OK);
+  assert_int_equal(mortar_statement_cancel(stmt, &c.err), MORTAR_OK); /* no text: nothing */
+  assert_int_equal(mortar_statement_set_sql(stmt, "SELECT", 6, &c.err), MORTAR_OK);
+  assert_int_equal(mortar_statement_cancel(stmt, &c.err), MORTAR_OK);
+  assert_int_equal(mortar_statement_execute(stmt, NULL, &res, &c.err), MORTAR_CANCELED);
+  assert_int_equal(c.err.outcome, MORTAR_OUTCOME_NOT_SENT);
+  assert_int_equal(c.fs.executed, 0);
+  assert_int_equal(mortar_statement_cancel(stmt, &c.err), MORTAR_OK); /* it is over: nothing */
+  assert_int_equal(mortar_statement_execute(stmt, NULL, &res, &c.err), MORTAR_OK);
+  mortar_result_free(res);
   mortar_statement_free(stmt);
   client_stop(&c);
 }
@@ -385,6 +407,7 @@ int main(void)
       cmocka_unit_test(a_wake_up_before_the_call_sends_nothing),
       cmocka_unit_test(a_deadline_ends_every_wait),
       cmocka_unit_test(another_thread_cancels),
+      cmocka_unit_test(a_cancel_before_the_run),
       cmocka_unit_test(memory_that_runs_out_anywhere_is_reported),
       cmocka_unit_test(many_threads_share_a_session),
   };

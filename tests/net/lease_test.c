@@ -187,7 +187,7 @@ static void stale_connection_is_replaced(void **state)
   for (i = 0; i < 3; i++) {
     assert_int_equal(net_rig_exchange(&rig, 5000, NULL), MORTAR_OK);
     assert_hello(&rig);
-    (void)usleep(20000); /* the server's end arrives */
+    loop_server_wait_closed(&server);
   }
   assert_int_equal(stats_of(&rig).connects, 3);
   assert_int_equal(stats_of(&rig).stale, 2);

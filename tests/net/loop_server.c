@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { GIVE_UP_SECONDS = 10, HEAD_SIZE = 16384 };
@@ -74,6 +75,7 @@ static void serve_one(struct loop_server *server, int fd, int index)
   if (conn.ssl) (void)SSL_shutdown(conn.ssl);
   SSL_free(conn.ssl);
   if (conn.fd >= 0) (void)close(conn.fd);
+  atomic_fetch_add(&server->closed, 1);
 }
 
 /* One connection with its thread. */
@@ -128,6 +130,7 @@ void loop_server_start(struct loop_server *server)
   listen_on_loopback(server);
   load_certificate(server);
   atomic_init(&server->accepted, 0);
+  atomic_init(&server->closed, 0);
   must(pipe(server->stop_fds) == 0, "pipe");
   server->jobs = calloc(LOOP_MAX_AT_ONCE, sizeof *server->jobs);
   must(server->jobs != NULL, "calloc");
@@ -149,6 +152,14 @@ void loop_server_stop(struct loop_server *server)
   (void)close(server->listener);
   (void)close(server->stop_fds[0]);
   (void)close(server->stop_fds[1]);
+}
+
+void loop_server_wait_closed(struct loop_server *server)
+{
+  const struct timespec pause = {0, 1000000};
+
+  while (atomic_load(&server->closed) < atomic_load(&server->accepted))
+    (void)nanosleep(&pause, NULL);
 }
 
 static long receive(struct loop_conn *conn, void *data, size_t size)

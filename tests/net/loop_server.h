@@ -29,7 +29,7 @@ struct loop_server {
 
   int port;
   int listener, stop_fds[2];
-  atomic_int accepted;
+  atomic_int accepted, closed;
   SSL_CTX *tls;
   pthread_t thread;
   struct loop_job *jobs;
@@ -37,6 +37,8 @@ struct loop_server {
 
 void loop_server_start(struct loop_server *server);
 void loop_server_stop(struct loop_server *server);
+/* Until it has closed every connection that it accepted. */
+void loop_server_wait_closed(struct loop_server *server);
 
 /* Readable when the server is being stopped. */
 int loop_server_stop_fd(const struct loop_server *server);

@@ -58,7 +58,6 @@ def wait_until_busy(cursor):
             cursor.fetchone()
         except sql.ProgrammingError as error:
             if "another thread" in str(error):
-                time.sleep(0.2)  # from claiming the cursor to sending the statement
                 return
         time.sleep(0.01)
     pytest.fail("the cursor never was busy")
