@@ -75,6 +75,7 @@ static int32_t layout_of(const struct kiln_session *session,
                          const struct mtr_TExecuteStatementReq *req)
 {
   if (session->protocol < HIVE_V6) return MTR_ROWSET_ROWS;
+  if (session->core->options.columns) return MTR_ROWSET_COLUMNS;
   if (session->protocol >= MTR_PROTOCOL_SPARK_V1 && req->can_read_arrow_result)
     return MTR_ROWSET_ARROW;
   return MTR_ROWSET_COLUMNS;

@@ -17,6 +17,7 @@ struct kiln_options {
   int64_t page_batches;    /* Arrow batches of one page at most; 0: no such limit */
   int64_t max_inline_rows; /* rows of one page; 0: what the request asks for */
   bool checksum;           /* LZ4 frames with checksums */
+  bool columns;            /* Thrift columns also for clients that ask for Arrow */
   int64_t direct_wait_ms;  /* how long a reply with direct results waits for the statement before
                               it says that it still runs; 0: 5000 */
   const char *token;       /* NULL: any or none; else other bearer tokens get a 403 */

@@ -1,25 +1,10 @@
 /* Dates, times and intervals as SQL text. The proleptic Gregorian calendar for all values; no
  * locale, no time zone data: an instant is shown in UTC. Years have at least four digits, a plus
  * sign beyond 9999 and a minus sign before year 0. */
+#include "arrow/calendar.h"
 #include "arrow/text_out.h"
 
-enum {
-  DAYS_TO_1970 = 719528, /* from 0000-01-01 */
-  DAYS_IN_400_YEARS = 146097,
-  SECONDS_IN_DAY = 86400
-};
-
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-
 static int64_t floor_mod(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }
-
-static bool is_leap(int64_t year) { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0); }
-
-/* The day on which a year of the 400-year cycle begins; year 0 is a leap year. */
-static int64_t year_begin(int64_t year)
-{
-  return 365 * year + (year + 3) / 4 - (year + 99) / 100 + (year + 399) / 400;
-}
 
 static void put_year(struct mtr_text_out *out, int64_t year)
 {
@@ -30,25 +15,21 @@ static void put_year(struct mtr_text_out *out, int64_t year)
 
 void mtr_out_date(struct mtr_text_out *out, int64_t days)
 {
-  static const uint8_t lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   /* Adding after the division: days may be near the ends of its range. */
-  int64_t cycle = floor_div(days, DAYS_IN_400_YEARS), year, month, day;
+  int64_t cycle = mtr_floor_div(days, MTR_DAYS_IN_400_YEARS), year, month, day;
 
-  day = floor_mod(days, DAYS_IN_400_YEARS) + DAYS_TO_1970;
-  cycle += day / DAYS_IN_400_YEARS;
-  day %= DAYS_IN_400_YEARS;
-  year = day * 400 / DAYS_IN_400_YEARS; /* at most one too many or too few */
-  if (year_begin(year) > day) year--;
-  if (year_begin(year + 1) <= day) year++;
-  day -= year_begin(year);
-  for (month = 0; month < 11; month++) {
-    int64_t length = lengths[month] + (month == 1 && is_leap(year));
-    if (day < length) break;
-    day -= length;
-  }
+  day = floor_mod(days, MTR_DAYS_IN_400_YEARS) + MTR_DAYS_TO_1970;
+  cycle += day / MTR_DAYS_IN_400_YEARS;
+  day %= MTR_DAYS_IN_400_YEARS;
+  year = day * 400 / MTR_DAYS_IN_400_YEARS; /* at most one too many or too few */
+  if (mtr_year_begin(year) > day) year--;
+  if (mtr_year_begin(year + 1) <= day) year++;
+  day -= mtr_year_begin(year);
+  for (month = 1; day >= mtr_days_in_month(year, month); month++)
+    day -= mtr_days_in_month(year, month);
   put_year(out, cycle * 400 + year);
   mtr_out_char(out, '-');
-  mtr_out_u64(out, (uint64_t)month + 1, 2);
+  mtr_out_u64(out, (uint64_t)month, 2);
   mtr_out_char(out, '-');
   mtr_out_u64(out, (uint64_t)day + 1, 2);
 }
@@ -100,11 +81,11 @@ static bool is_utc(const char *zone)
 void mtr_out_timestamp(struct mtr_text_out *out, int64_t value, int64_t per_second,
                        const char *zone)
 {
-  int64_t seconds = floor_div(value, per_second);
+  int64_t seconds = mtr_floor_div(value, per_second);
 
-  mtr_out_date(out, floor_div(seconds, SECONDS_IN_DAY));
+  mtr_out_date(out, mtr_floor_div(seconds, MTR_SECONDS_IN_DAY));
   mtr_out_char(out, ' ');
-  put_clock(out, (uint64_t)floor_mod(seconds, SECONDS_IN_DAY));
+  put_clock(out, (uint64_t)floor_mod(seconds, MTR_SECONDS_IN_DAY));
   put_fraction(out, (uint64_t)floor_mod(value, per_second), (uint64_t)per_second);
   if (zone && !is_utc(zone)) mtr_out_text(out, "+00:00");
 }
@@ -121,7 +102,7 @@ void mtr_out_months(struct mtr_text_out *out, int32_t months)
 
 void mtr_out_day_time(struct mtr_text_out *out, int64_t days, int64_t value, int64_t per_second)
 {
-  int64_t seconds = days * SECONDS_IN_DAY + floor_div(value, per_second);
+  int64_t seconds = days * MTR_SECONDS_IN_DAY + mtr_floor_div(value, per_second);
   int64_t part = floor_mod(value, per_second);
   uint64_t size;
 
@@ -132,9 +113,9 @@ void mtr_out_day_time(struct mtr_text_out *out, int64_t days, int64_t value, int
     part = per_second - part;
   }
   size = magnitude(seconds);
-  mtr_out_u64(out, size / SECONDS_IN_DAY, 1);
+  mtr_out_u64(out, size / MTR_SECONDS_IN_DAY, 1);
   mtr_out_char(out, ' ');
-  put_clock(out, size % SECONDS_IN_DAY);
+  put_clock(out, size % MTR_SECONDS_IN_DAY);
   mtr_out_char(out, '.');
   if (per_second > 1000000)
     mtr_out_u64(out, (uint64_t)part, 9);

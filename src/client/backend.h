@@ -6,6 +6,7 @@
 #ifndef MTR_CLIENT_BACKEND_H
 #define MTR_CLIENT_BACKEND_H
 
+#include "arrow/schema.h"
 #include "client/channel.h"
 #include "client/config.h"
 
@@ -28,12 +29,23 @@ struct mtr_packed_batch {
   int64_t rows; /* declared */
 };
 
-/* Rows of one reply, not decoded. */
+struct mtr_page;
+
+/* Makes one batch of rows in a backend's own form. out->release NULL on failure. */
+typedef enum mortar_status mtr_build_fn(const struct mtr_page *page,
+                                        const struct mtr_arrow_schema *schema,
+                                        const struct mortar_alloc *alloc, struct ArrowArray *out,
+                                        struct mortar_error *err);
+
+/* Rows of one reply, not decoded: Arrow batches, or own rows. */
 struct mtr_page {
   struct mtr_packed_batch *batches;
   size_t batch_count;
   bool lz4;          /* each batch is one LZ4 frame or more */
   int64_t first_row; /* of the result, as the server counts; -1: it did not say */
+  const void *own;   /* rows that build knows to read */
+  int64_t own_rows;  /* 0: none */
+  mtr_build_fn *build;
 };
 
 /* What a server said of a statement. */

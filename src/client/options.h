@@ -43,6 +43,8 @@
   X(INT, retry_delay_max_ms, 60000, 1, 3600000, "and grows up to this")                            \
   X(INT, retry_total_ms, 900000, 0, 86400000, "no attempt begins later than this after the first") \
   X(INT, idle_ms, 60000, 0, 86400000, "an idle connection older than this is not used again")      \
+  X(BOOL, arrow, true, 0, 1,                                                                       \
+    "ask for results as Arrow; false: as Thrift columns, which are slower")                        \
   X(INT, page_rows, 1000000, 1, 2147483647, "rows of one page asked for")                          \
   X(INT, page_bytes, 8 * MTR_MIB, MTR_KIB, MTR_GIB, "bytes of one page asked for")                 \
   X(INT, max_reply_bytes, MTR_GIB, MTR_KIB, 4 * MTR_GIB, "a longer reply is refused")              \

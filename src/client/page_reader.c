@@ -17,6 +17,7 @@ void mtr_page_reader_init(struct mtr_page_reader *rd, const struct mortar_alloc 
 
 void mtr_page_reader_fini(struct mtr_page_reader *rd)
 {
+  if (rd->built.release) rd->built.release(&rd->built);
   mtr_slab_unref(rd->slab);
   mtr_free(rd->alloc, rd->spots, rd->spot_capacity * sizeof *rd->spots);
   mtr_page_reader_init(rd, rd->alloc);
@@ -30,7 +31,7 @@ void mtr_page_reader_start(struct mtr_page_reader *rd, const struct mtr_page *pa
 
 bool mtr_page_reader_wants_decode(const struct mtr_page_reader *rd)
 {
-  return rd->packed_next < rd->page.batch_count;
+  return rd->packed_next < rd->page.batch_count || rd->page.own_rows > 0;
 }
 
 static enum mortar_status add_spot(struct mtr_page_reader *rd, const struct mtr_spot *spot,
@@ -79,16 +80,27 @@ static enum mortar_status decode_batch(struct mtr_page_reader *rd, struct mtr_ch
   return add_spot(rd, &spot, err);
 }
 
-enum mortar_status mtr_page_reader_decode(struct mtr_page_reader *rd, struct mtr_channel *ch,
-                                          size_t window_bytes, struct mortar_error *err)
+static enum mortar_status build_own(struct mtr_page_reader *rd,
+                                    const struct mtr_arrow_schema *schema, struct mortar_error *err)
+{
+  MTR_TRY(rd->page.build(&rd->page, schema, rd->alloc, &rd->built, err));
+  rd->page.own_rows = 0;
+  return MORTAR_OK;
+}
+
+enum mortar_status mtr_page_reader_decode(struct mtr_page_reader *rd,
+                                          const struct mtr_arrow_schema *schema,
+                                          struct mtr_channel *ch, size_t window_bytes,
+                                          struct mortar_error *err)
 {
   enum mortar_status st;
 
+  if (rd->page.own_rows > 0) return build_own(rd, schema, err);
   mtr_slab_unref(rd->slab);
   rd->slab = NULL;
   rd->spot_count = rd->spot_next = 0;
   MTR_TRY(mtr_slab_new(rd->alloc, WINDOW_MAX, &rd->slab, err));
-  while (mtr_page_reader_wants_decode(rd)) {
+  while (rd->packed_next < rd->page.batch_count) {
     st = decode_batch(rd, ch, &rd->page.batches[rd->packed_next], err);
     if (st != MORTAR_OK) {
       mtr_error_prefix(err, "batch %lld", (long long)(rd->batch_number + (int64_t)rd->spot_count));
@@ -139,7 +151,8 @@ enum mortar_status mtr_page_reader_next(struct mtr_page_reader *rd,
                                         const struct mtr_arrow_schema *schema,
                                         struct ArrowArray *out, struct mortar_error *err)
 {
-  out->release = NULL;
+  *out = rd->built;
+  rd->built.release = NULL;
   while (!out->release && rd->spot_next < rd->spot_count) {
     struct mtr_spot *spot = &rd->spots[rd->spot_next];
     enum mortar_status st;

@@ -6,6 +6,7 @@
  *     spot      where one batch lies in the slab, and how many rows were declared for it
  *
  * A page up to window_bytes is one window: then the channel is free as soon as the page is loaded.
+ * Rows in a backend's own form become one batch, built whole.
  * Declared row counts rule: a batch may hold more rows (they are cut), never fewer (an error). */
 #ifndef MTR_CLIENT_PAGE_READER_H
 #define MTR_CLIENT_PAGE_READER_H
@@ -21,7 +22,8 @@ struct mtr_spot {
 struct mtr_page_reader {
   const struct mortar_alloc *alloc;
   struct mtr_page page;
-  size_t packed_next; /* first batch of the page that is not decoded */
+  struct ArrowArray built; /* of the page's own rows, not handed out yet; release NULL: none */
+  size_t packed_next;      /* first batch of the page that is not decoded */
   struct mtr_slab *slab;
   struct mtr_spot *spots;
   size_t spot_count, spot_next, spot_capacity;
@@ -40,6 +42,7 @@ bool mtr_page_reader_wants_decode(const struct mtr_page_reader *rd);
 
 /* Decodes the next window. */
 MORTAR_MUST_USE enum mortar_status mtr_page_reader_decode(struct mtr_page_reader *rd,
+                                                          const struct mtr_arrow_schema *schema,
                                                           struct mtr_channel *ch,
                                                           size_t window_bytes,
                                                           struct mortar_error *err);

@@ -69,9 +69,18 @@ static enum mortar_status adopt_schema(struct mortar_result *res, const struct m
 /* Decodes what fits a window and frees the channel if that was all. */
 static enum mortar_status decode_window(struct mortar_result *res, struct mortar_error *err)
 {
-  MTR_TRY(mtr_page_reader_decode(&res->reader, res->channel,
+  MTR_TRY(mtr_page_reader_decode(&res->reader, &res->shape->schema, res->channel,
                                  (size_t)res->session->options.window_bytes, err));
   if (!mtr_page_reader_wants_decode(&res->reader)) give_channel(res);
+  return MORTAR_OK;
+}
+
+static enum mortar_status count_rows(struct mortar_result *res, int64_t rows,
+                                     struct mortar_error *err)
+{
+  if (rows > INT64_MAX - res->rows_loaded)
+    return mtr_fail(err, MORTAR_PROTOCOL, "the declared row counts overflow");
+  res->rows_loaded += rows;
   return MORTAR_OK;
 }
 
@@ -83,11 +92,9 @@ static enum mortar_status load_page(struct mortar_result *res, const struct mtr_
   if (answer->page.first_row > res->rows_loaded)
     return mtr_fail(err, MORTAR_PROTOCOL, "the page begins at row %lld, expected was row %lld",
                     (long long)answer->page.first_row, (long long)res->rows_loaded);
-  for (i = 0; i < answer->page.batch_count; i++) {
-    if (answer->page.batches[i].rows > INT64_MAX - res->rows_loaded)
-      return mtr_fail(err, MORTAR_PROTOCOL, "the declared row counts overflow");
-    res->rows_loaded += answer->page.batches[i].rows;
-  }
+  for (i = 0; i < answer->page.batch_count; i++)
+    MTR_TRY(count_rows(res, answer->page.batches[i].rows, err));
+  MTR_TRY(count_rows(res, answer->page.own_rows, err));
   mtr_page_reader_start(&res->reader, &answer->page);
   return decode_window(res, err);
 }

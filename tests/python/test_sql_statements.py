@@ -7,7 +7,7 @@ pytest.importorskip("mortar.sql", reason="the extension module is not built")
 pytest.importorskip("mortar.kiln._kiln", reason="the extension module is not built")
 pytest.importorskip("databricks.sql")
 
-from sql_support import assert_same, connect, connect_other, rows_of  # noqa: E402
+from sql_support import Kiln, assert_same, connect, connect_other, rows_of  # noqa: E402
 
 # One after the other: later ones see what earlier ones did.
 STATEMENTS = r"""
@@ -109,13 +109,16 @@ def said(connection, error):
         return [outcome(cursor, text, error) for text in STATEMENTS]
 
 
-@pytest.fixture(scope="module")
-def outcomes(kiln_uri):
+@pytest.fixture(scope="module", params=[(), ("--columns",)], ids=["arrow", "columns"])
+def outcomes(request, tmp_path_factory):
     from databricks import sql as other
     from mortar import sql
 
-    mine = said(connect(kiln_uri), sql.Error)
-    return list(zip(mine, said(connect_other(kiln_uri, _disable_pandas=True), other.Error)))
+    kiln = Kiln(tmp_path_factory.mktemp("kiln"), *request.param)
+    mine = said(connect(kiln.uri), sql.Error)
+    theirs = said(connect_other(kiln.uri, _disable_pandas=True), other.Error)
+    kiln.end()
+    return list(zip(mine, theirs))
 
 
 @pytest.mark.parametrize("number", range(len(STATEMENTS)), ids=lambda n: STATEMENTS[n][:60])

@@ -55,6 +55,8 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     add("--page-batches", type=rows, default=0, metavar="N",
         help="Arrow batches of one page; as many as the page holds otherwise")
     add("--checksum", action="store_true", help="put checksums into LZ4 frames")
+    add("--columns", action="store_true",
+        help="answer in Thrift columns, also clients that ask for Arrow")
     add("--workers", type=_number(1, 256), default=0, metavar="N",
         help="statements that run at once; 8")
     add("--faults", metavar="FILE|on",
@@ -123,6 +125,7 @@ def _serve(arguments: argparse.Namespace, work_folder: str) -> None:
             batch_rows=arguments.batch_rows,
             page_batches=arguments.page_batches,
             checksum=arguments.checksum,
+            columns=arguments.columns,
             token=arguments.token,
             faults=arguments.faults is not None,
             faults_file=None if arguments.faults == "on" else arguments.faults,

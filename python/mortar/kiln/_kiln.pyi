@@ -27,6 +27,7 @@ def start(
     batch_rows: int = 0,
     page_batches: int = 0,
     checksum: bool = False,
+    columns: bool = False,
     token: str | None = None,
     faults: bool = False,
     faults_file: str | None = None,

@@ -40,6 +40,7 @@ _OPTIONS = {
     "page_rows": "page_rows",
     "page_bytes": "page_bytes",
     "proxy": "proxy",
+    "use_arrow": "arrow",
     "_tls_client_cert_file": "tls_client_cert_file",
     "_tls_client_cert_key_file": "tls_client_key_file",
     "_tls_client_cert_key_password": "tls_client_key_password",

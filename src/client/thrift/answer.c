@@ -4,6 +4,7 @@
 #include "arrow/ipc_reader.h"
 #include "base/error.h"
 #include "client/thrift/call.h"
+#include "client/thrift/columns.h"
 #include "client/thrift/table_schema.h"
 
 enum mortar_status mtr_thrift_take_handle(const struct mtr_THandleIdentifier *id,
@@ -45,24 +46,40 @@ enum mortar_status mtr_thrift_take_metadata(const struct mtr_TGetResultSetMetada
   out->page.lz4 = meta->lz4_compressed;
   out->has_schema = true;
   out->schema = meta->arrow_schema;
-  if (MTR_HAS(meta, TGetResultSetMetadataResp, arrow_schema)) return MORTAR_OK;
+  if (MTR_HAS(meta, TGetResultSetMetadataResp, arrow_schema) &&
+      meta->result_format != MTR_ROWSET_COLUMNS)
+    return MORTAR_OK;
   return mtr_thrift_table_schema(meta->schema, arena, &out->schema, err);
 }
 
 /* What DDL gives: an Arrow schema without fields beside a Thrift schema with one column, "Result".
- * Only looked at where no rows came and the Arrow schema is too short for a field. */
-static enum mortar_status prefer_columns(const struct mtr_TGetResultSetMetadataResp *meta,
-                                         struct mtr_arena *arena, struct mtr_answer *out,
-                                         struct mortar_error *err)
+ */
+static enum mortar_status is_without_fields(struct mtr_span schema_message, struct mtr_arena *arena,
+                                            bool *out, struct mortar_error *err)
 {
   enum { SHORTEST_FIELD = 160 };
   struct mtr_arrow_schema schema;
 
-  if (out->page.batch_count || out->more || out->schema.size >= SHORTEST_FIELD || !meta->schema)
+  *out = false;
+  if (schema_message.size >= SHORTEST_FIELD) return MORTAR_OK;
+  MTR_TRY(mtr_ipc_read_schema(schema_message, arena, &schema, err));
+  *out = schema.root.child_count == 0;
+  return MORTAR_OK;
+}
+
+/* The Thrift schema rules where the rows came as columns, or where no rows came and the Arrow
+ * schema says nothing. */
+static enum mortar_status prefer_columns(const struct mtr_TGetResultSetMetadataResp *meta,
+                                         struct mtr_arena *arena, struct mtr_answer *out,
+                                         struct mortar_error *err)
+{
+  bool prefer = out->page.own_rows > 0;
+
+  if (out->schema.data != meta->arrow_schema.data || out->schema.size == 0 || !meta->schema)
     return MORTAR_OK;
-  MTR_TRY(mtr_ipc_read_schema(out->schema, arena, &schema, err));
-  if (schema.root.child_count) return MORTAR_OK;
-  return mtr_thrift_table_schema(meta->schema, arena, &out->schema, err);
+  if (!prefer && !out->page.batch_count && !out->more)
+    MTR_TRY(is_without_fields(out->schema, arena, &prefer, err));
+  return prefer ? mtr_thrift_table_schema(meta->schema, arena, &out->schema, err) : MORTAR_OK;
 }
 
 static enum mortar_status take_batches(const struct mtr_TRowSet *set, struct mtr_arena *arena,
@@ -70,7 +87,6 @@ static enum mortar_status take_batches(const struct mtr_TRowSet *set, struct mtr
 {
   size_t i, n = set->arrow_batches.count;
 
-  page->first_row = MTR_HAS(set, TRowSet, start_row_offset) ? set->start_row_offset : -1;
   page->batches = mtr_arena_alloc(arena, n + 1, sizeof *page->batches);
   if (!page->batches) return mtr_fail_nomem(err, "list of batches");
   for (i = 0; i < n; i++) {
@@ -85,6 +101,20 @@ static enum mortar_status take_batches(const struct mtr_TRowSet *set, struct mtr
   return MORTAR_OK;
 }
 
+/* A server decides page by page, whatever its metadata says. */
+static enum mortar_status take_set(const struct mtr_TRowSet *set, struct mtr_arena *arena,
+                                   struct mtr_page *page, struct mortar_error *err)
+{
+  if (set->result_links.count)
+    return mtr_fail(err, MORTAR_UNSUPPORTED, "the server sends this result as links to files");
+  if (set->rows.count || set->binary_columns.size)
+    return mtr_fail(err, MORTAR_UNSUPPORTED,
+                    "the server sends this result as Thrift rows, as before Hive's version 6");
+  page->first_row = MTR_HAS(set, TRowSet, start_row_offset) ? set->start_row_offset : -1;
+  if (set->columns.count) return mtr_thrift_take_columns(set, arena, page, err);
+  return take_batches(set, arena, page, err);
+}
+
 enum mortar_status mtr_thrift_take_rows(const struct mtr_TFetchResultsResp *rows,
                                         bool reliable_more, struct mtr_arena *arena,
                                         struct mtr_answer *out, struct mortar_error *err)
@@ -96,14 +126,11 @@ enum mortar_status mtr_thrift_take_rows(const struct mtr_TFetchResultsResp *rows
     MTR_TRY(mtr_thrift_take_metadata(rows->result_set_metadata, arena, out, err));
   out->has_page = true;
   out->page.batch_count = 0;
+  out->page.own_rows = 0;
   out->page.first_row = -1;
-  if (set && set->result_links.count)
-    return mtr_fail(err, MORTAR_UNSUPPORTED, "the server sends this result as links to files");
-  if (set && (set->columns.count || set->rows.count || set->binary_columns.size))
-    return mtr_fail(err, MORTAR_UNSUPPORTED,
-                    "the server sends this result as Thrift columns, not as Arrow");
-  if (set) MTR_TRY(take_batches(set, arena, &out->page, err));
-  out->more = reliable_more ? rows->has_more_rows : out->page.batch_count > 0;
+  if (set) MTR_TRY(take_set(set, arena, &out->page, err));
+  out->more =
+      reliable_more ? rows->has_more_rows : out->page.batch_count > 0 || out->page.own_rows > 0;
   return MORTAR_OK;
 }
 
@@ -118,7 +145,7 @@ static enum mortar_status take_direct(const struct mtr_TSparkDirectResults *dire
     MTR_TRY(mtr_thrift_take_metadata(direct->result_set_metadata, arena, out, err));
   if (direct->result_set)
     MTR_TRY(mtr_thrift_take_rows(direct->result_set, reliable_more, arena, out, err));
-  if (direct->result_set_metadata && out->schema.size)
+  if (direct->result_set_metadata)
     MTR_TRY(prefer_columns(direct->result_set_metadata, arena, out, err));
   if (direct->close_operation &&
       mtr_thrift_check(direct->close_operation->status, NULL) != MORTAR_OK)

@@ -49,6 +49,7 @@ struct mtr_backend_session {
   struct mtr_handle handle;
   int32_t version; /* that the server answered */
   int64_t page_rows, page_bytes;
+  bool arrow; /* ask for it */
 };
 
 /* ---- What every call carries ---- */
@@ -162,6 +163,7 @@ static enum mortar_status backend_new(const struct mtr_options *options,
   bs->alloc = alloc;
   bs->page_rows = options->page_rows;
   bs->page_bytes = options->page_bytes;
+  bs->arrow = options->arrow;
   mtr_buf_init(&bs->headers, alloc, "request headers", HEADERS_MAX);
   MTR_GOTO(write_headers(&bs->headers, options, err));
   MTR_GOTO(make_path(bs, options->http_path, err));
@@ -364,9 +366,9 @@ static enum mortar_status backend_execute(struct mtr_backend_session *bs, struct
     MTR_SET(&req, TExecuteStatementReq, query_timeout, run->timeout_seconds);
   if (reliable_more(bs)) { /* ids that only Databricks knows */
     MTR_SET(&req, TExecuteStatementReq, get_direct_results, &direct);
-    MTR_SET(&req, TExecuteStatementReq, can_read_arrow_result, true);
+    MTR_SET(&req, TExecuteStatementReq, can_read_arrow_result, bs->arrow);
     MTR_SET(&req, TExecuteStatementReq, can_download_result, false);
-    MTR_SET(&req, TExecuteStatementReq, can_decompress_lz4_result, true);
+    MTR_SET(&req, TExecuteStatementReq, can_decompress_lz4_result, bs->arrow);
     MTR_SET(&req, TExecuteStatementReq, use_arrow_native_types, &types);
   }
   memset(out, 0, sizeof *out);

@@ -1,19 +1,21 @@
-/* From TTableSchema to an Arrow Schema message. Qualifiers (precision, scale, length) are kept for
- * decimals only. */
+/* From TTableSchema to an Arrow Schema message. Qualifiers are kept for decimals only: a length of
+ * text has no place in Arrow. */
 #include "client/thrift/table_schema.h"
 
 #include <stdio.h>
 
 #include "arrow/ipc_writer.h"
+#include "arrow/text_in.h"
 #include "base/error.h"
 
 enum {
   MESSAGE_MAX = 64 << 20, /* a schema of 100,000 columns takes a tenth of it */
-  DECIMAL_PRECISION = 38, /* where the server states none */
+  DECIMAL_PRECISION = MTR_DECIMAL_MAX_PRECISION, /* where the server states none */
   DECIMAL_SCALE = 18
 };
 
-/* How a Thrift type comes in Thrift columns, as an Arrow type; TEXT where it comes as text. */
+/* The Arrow type of a Thrift type; TEXT where Thrift columns carry text that nobody defines. A
+ * timestamp comes without its zone, which is that of the session. */
 #define TEXT MTR_ARROW_UTF8, "u", 0
 static const struct {
   enum mtr_arrow_type type;
@@ -29,16 +31,16 @@ static const struct {
     [MTR_TYPE_FLOAT] = {MTR_ARROW_FLOAT, "f", 4, "FLOAT"},
     [MTR_TYPE_DOUBLE] = {MTR_ARROW_DOUBLE, "g", 8, "DOUBLE"},
     [MTR_TYPE_STRING] = {TEXT, "STRING"},
-    [MTR_TYPE_TIMESTAMP] = {TEXT, "TIMESTAMP"},
+    [MTR_TYPE_TIMESTAMP] = {MTR_ARROW_TIMESTAMP, "tsu:", 8, "TIMESTAMP"},
     [MTR_TYPE_BINARY] = {MTR_ARROW_BINARY, "z", 0, "BINARY"},
     [MTR_TYPE_ARRAY] = {TEXT, "ARRAY"},
     [MTR_TYPE_MAP] = {TEXT, "MAP"},
     [MTR_TYPE_STRUCT] = {TEXT, "STRUCT"},
     [MTR_TYPE_UNION] = {TEXT, "UNION"},
     [MTR_TYPE_USER_DEFINED] = {TEXT, "USER_DEFINED"},
-    [MTR_TYPE_DECIMAL] = {TEXT, NULL}, /* made with its precision and scale */
+    [MTR_TYPE_DECIMAL] = {MTR_ARROW_DECIMAL, NULL, 16, NULL}, /* see make_decimal */
     [MTR_TYPE_NULL] = {MTR_ARROW_NULL, "n", 0, "VOID"},
-    [MTR_TYPE_DATE] = {TEXT, "DATE"},
+    [MTR_TYPE_DATE] = {MTR_ARROW_DATE32, "tdD", 4, "DATE"},
     [MTR_TYPE_VARCHAR] = {TEXT, "VARCHAR"},
     [MTR_TYPE_CHAR] = {TEXT, "CHAR"},
     [MTR_TYPE_INTERVAL_YEAR_MONTH] = {TEXT, "INTERVAL YEAR TO MONTH"},
@@ -77,17 +79,27 @@ static int32_t qualifier(const struct mtr_TPrimitiveTypeEntry *entry, const char
   return otherwise;
 }
 
-static const char *sql_name(const struct mtr_TPrimitiveTypeEntry *entry, int32_t type,
-                            struct mtr_arena *arena)
+static const char *text_of(struct mtr_arena *arena, const char *format, int precision, int scale)
 {
   char text[40];
-  int n;
+  const int n = snprintf(text, sizeof text, format, precision, scale);
 
-  if (type != MTR_TYPE_DECIMAL) return types[type].sql_name;
-  n = snprintf(text, sizeof text, "DECIMAL(%d,%d)",
-               (int)qualifier(entry, "precision", DECIMAL_PRECISION, arena),
-               (int)qualifier(entry, "scale", DECIMAL_SCALE, arena));
   return mtr_arena_text(arena, text, (size_t)n);
+}
+
+static enum mortar_status make_decimal(const struct mtr_TPrimitiveTypeEntry *entry,
+                                       struct mtr_arena *arena, struct mtr_arrow_field *out,
+                                       const char **sql_name, struct mortar_error *err)
+{
+  out->precision = qualifier(entry, "precision", DECIMAL_PRECISION, arena);
+  out->scale = qualifier(entry, "scale", DECIMAL_SCALE, arena);
+  if (out->precision < 1 || out->precision > MTR_DECIMAL_MAX_PRECISION || out->scale < 0 ||
+      out->scale > out->precision)
+    return mtr_fail(err, MORTAR_UNSUPPORTED, "column '%.64s' is a DECIMAL(%d,%d)", out->name,
+                    (int)out->precision, (int)out->scale);
+  out->format = text_of(arena, "d:%d,%d", out->precision, out->scale);
+  *sql_name = text_of(arena, "DECIMAL(%d,%d)", out->precision, out->scale);
+  return out->format && *sql_name ? MORTAR_OK : mtr_fail_nomem(err, "schema");
 }
 
 static enum mortar_status make_field(const struct mtr_TColumnDesc *column, struct mtr_arena *arena,
@@ -97,6 +109,7 @@ static enum mortar_status make_field(const struct mtr_TColumnDesc *column, struc
   const struct mtr_TPrimitiveTypeEntry *entry = primitive_of(column);
   const int32_t type =
       entry && entry->type >= 0 && entry->type < TYPE_COUNT ? entry->type : MTR_TYPE_STRING;
+  const char *sql_name = types[type].sql_name;
 
   out->name = mtr_arena_text(arena, column->column_name.data, column->column_name.size);
   out->metadata = mtr_arena_alloc(arena, 1, sizeof *out->metadata);
@@ -104,12 +117,13 @@ static enum mortar_status make_field(const struct mtr_TColumnDesc *column, struc
   out->type = types[type].type;
   out->format = types[type].format;
   out->byte_width = types[type].byte_width;
+  out->unit = MTR_UNIT_MICRO;
   out->nullable = true;
+  if (type == MTR_TYPE_DECIMAL) MTR_TRY(make_decimal(entry, arena, out, &sql_name, err));
   out->metadata_count = 1;
   out->metadata->key = key;
   out->metadata->key_size = sizeof key - 1;
-  out->metadata->value = sql_name(entry, type, arena);
-  if (!out->metadata->value) return mtr_fail_nomem(err, "schema");
+  out->metadata->value = sql_name;
   out->metadata->value_size = strlen(out->metadata->value);
   return MORTAR_OK;
 }

@@ -1,6 +1,6 @@
-/* The columns of a result that has no Arrow schema, or an Arrow schema without fields: what DDL
- * gives. The Thrift schema is written as an Arrow Schema message, so that everything above knows
- * one kind of schema only. Types go by their text form where Thrift columns carry text. */
+/* The columns of a result that comes as Thrift columns or without an Arrow schema. The Thrift
+ * schema is written as an Arrow Schema message, so that everything above knows one kind of schema
+ * only. */
 #ifndef MTR_CLIENT_THRIFT_TABLE_SCHEMA_H
 #define MTR_CLIENT_THRIFT_TABLE_SCHEMA_H
 
