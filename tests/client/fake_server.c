@@ -118,18 +118,24 @@ static struct mtr_THandleIdentifier *an_id(struct reply *r, const char *sixteen)
   return id;
 }
 
-/* A table of one column for each type of the interface, or of "Result" alone: what DDL has. */
+/* A table of one column for each type of the interface, of "Result" alone, which is what DDL has,
+ * or of the columns n and s. */
 static struct mtr_TTableSchema *table_schema(struct fake_server *fs, struct reply *r)
 {
+  static const int32_t two[] = {MTR_TYPE_BIGINT, MTR_TYPE_STRING};
   struct mtr_TTableSchema *table = mtr_arena_alloc(&r->arena, 1, sizeof *table);
-  size_t i, n = fs->table == FAKE_TABLE_DDL ? 1 : MTR_TYPE_INTERVAL_DAY_TIME + 1;
+  const bool ddl = fs->table == FAKE_TABLE_DDL, columnar = fs->table == FAKE_TABLE_COLUMNS;
+  size_t i, n = ddl ? 1 : columnar ? 2 : MTR_TYPE_INTERVAL_DAY_TIME + 1;
   struct mtr_TColumnDesc *columns = mtr_arena_alloc(&r->arena, n, sizeof *columns);
 
   for (i = 0; i < n; i++) {
     struct mtr_TTypeDesc *desc = mtr_arena_alloc(&r->arena, 1, sizeof *desc);
     struct mtr_TTypeEntry *entry = mtr_arena_alloc(&r->arena, 1, sizeof *entry);
     struct mtr_TPrimitiveTypeEntry *type = mtr_arena_alloc(&r->arena, 1, sizeof *type);
-    MTR_SET(type, TPrimitiveTypeEntry, type, n == 1 ? MTR_TYPE_STRING : (int32_t)i);
+    MTR_SET(type, TPrimitiveTypeEntry, type,
+            ddl        ? MTR_TYPE_STRING
+            : columnar ? two[i]
+                       : (int32_t)i);
     MTR_SET(entry, TTypeEntry, primitive_entry, type);
     MTR_SET_LIST(desc, TTypeDesc, types, entry, 1);
     MTR_SET(&columns[i], TColumnDesc, column_name, mtr_span_text("Result"));
@@ -153,12 +159,55 @@ static struct mtr_TGetResultSetMetadataResp *metadata(struct fake_server *fs, st
   MTR_SET(m, TGetResultSetMetadataResp, status, good_status(r));
   if (fs->table != FAKE_TABLE_NONE)
     MTR_SET(m, TGetResultSetMetadataResp, schema, table_schema(fs, r));
-  if (fs->table != FAKE_TABLE_ONLY)
+  if (fs->table != FAKE_TABLE_ONLY && fs->table != FAKE_TABLE_COLUMNS)
     MTR_SET(m, TGetResultSetMetadataResp, arrow_schema,
             mtr_span_of(mtr_arena_text(&r->arena, bytes.data, bytes.size), bytes.size));
   MTR_SET(m, TGetResultSetMetadataResp, lz4_compressed, fs->lz4);
   mtr_buf_fini(&bytes);
   return m;
+}
+
+/* What the writer made so far, as values; it begins anew. */
+static struct mtr_thrift_values take_values(struct reply *r, uint8_t element, uint32_t count)
+{
+  struct mtr_thrift_values values = {count, element, MTR_T_STOP, {NULL, 0}};
+
+  values.bytes =
+      mtr_span_of(mtr_arena_text(&r->arena, r->bytes.data, r->bytes.size), r->bytes.size);
+  mtr_buf_reset(&r->bytes);
+  return values;
+}
+
+/* The rows of one batch as the columns n and s; declared counts don't exist there. */
+static void set_columns(struct reply *r, const struct fake_batch *b, struct mtr_TRowSet *set)
+{
+  const uint32_t rows = (uint32_t)b->rows;
+  struct mtr_TColumn *columns = mtr_arena_alloc(&r->arena, 2, sizeof *columns);
+  struct mtr_TI64Column *n = mtr_arena_alloc(&r->arena, 1, sizeof *n);
+  struct mtr_TStringColumn *s = mtr_arena_alloc(&r->arena, 1, sizeof *s);
+  uint8_t *nulls = mtr_arena_alloc(&r->arena, rows / 8 + 1, 1);
+  struct mtr_tw wr;
+  char text[24];
+  uint32_t i;
+
+  mtr_buf_reset(&r->bytes);
+  mtr_tw_init(&wr, &r->bytes, NULL);
+  for (i = 0; i < rows; i++)
+    mtr_tw_i64(&wr, b->first + (int64_t)i);
+  MTR_SET(n, TI64Column, values, take_values(r, MTR_T_I64, rows));
+  MTR_SET(n, TI64Column, nulls, mtr_span_of(NULL, 0));
+  for (i = 0; i < rows; i++) {
+    const int64_t v = b->first + (int64_t)i;
+    (void)snprintf(text, sizeof text, "s%lld", (long long)v);
+    if (v % 3 == 0) nulls[i / 8] |= (uint8_t)(1u << i % 8);
+    mtr_tw_string(&wr, mtr_span_text(v % 3 ? text : ""));
+  }
+  MTR_SET(s, TStringColumn, values, take_values(r, MTR_T_STRING, rows));
+  MTR_SET(s, TStringColumn, nulls, mtr_span_of(nulls, rows / 8 + 1));
+  must(mtr_tw_finish(&wr));
+  MTR_SET(&columns[0], TColumn, i64_val, n);
+  MTR_SET(&columns[1], TColumn, string_val, s);
+  MTR_SET_LIST(set, TRowSet, columns, columns, 2);
 }
 
 static struct mtr_TRowSet *row_set(struct fake_server *fs, struct reply *r, int page)
@@ -173,6 +222,12 @@ static struct mtr_TRowSet *row_set(struct fake_server *fs, struct reply *r, int 
   import_schema(fs->other_schema, &r->arena, &schema);
   for (k = 0; k < i && k < fs->batch_count; k++)
     first_row += fs->batches[k].declared;
+  MTR_SET(set, TRowSet, start_row_offset, first_row);
+  MTR_SET_LIST(set, TRowSet, rows, NULL, 0);
+  if (fs->table == FAKE_TABLE_COLUMNS) {
+    set_columns(r, &fs->batches[i], set);
+    return set;
+  }
   for (; i < fs->batch_count && n < per; i++, n++) {
     mtr_buf_reset(&r->bytes);
     pack_batch(fs, &schema, &fs->batches[i], &r->bytes);
@@ -180,8 +235,6 @@ static struct mtr_TRowSet *row_set(struct fake_server *fs, struct reply *r, int 
             mtr_span_of(mtr_arena_text(&r->arena, r->bytes.data, r->bytes.size), r->bytes.size));
     MTR_SET(&items[n], TSparkArrowBatch, row_count, fs->batches[i].declared);
   }
-  MTR_SET(set, TRowSet, start_row_offset, first_row);
-  MTR_SET_LIST(set, TRowSet, rows, NULL, 0);
   MTR_SET_LIST(set, TRowSet, arrow_batches, items, (size_t)n);
   return set;
 }

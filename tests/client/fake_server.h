@@ -51,8 +51,9 @@ struct fake_fault {
 
 enum fake_table {
   FAKE_TABLE_NONE,
-  FAKE_TABLE_DDL, /* one column "Result", and an Arrow schema without fields */
-  FAKE_TABLE_ONLY /* a column of each type, and no Arrow schema */
+  FAKE_TABLE_DDL,    /* one column "Result", and an Arrow schema without fields */
+  FAKE_TABLE_ONLY,   /* a column of each type, and no Arrow schema */
+  FAKE_TABLE_COLUMNS /* no Arrow at all: the rows come as Thrift columns */
 };
 
 struct fake_server {

@@ -61,7 +61,25 @@ static void pages_follow_each_other(void **state)
   client_stop(&c);
 }
 
-static void a_failed_page_is_an_error_every_time(void **state)
+static void pages_of_columns_follow_each_other(void **state)
+{
+  struct client c;
+  int64_t rows;
+
+  (void)state;
+  client_start(&c);
+  c.fs.table = FAKE_TABLE_COLUMNS;
+  fake_server_batches(&c.fs, 5, 1001);
+  c.fs.batches[4].rows = 1;
+  c.fs.pages = 5;
+  assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
+  assert_int_equal(rows, 4 * 1001 + 1);
+  assert_int_equal(c.fs.fetched, 4);
+  assert_int_equal(c.fs.operations_closed, 1);
+  client_stop(&c);
+}
+
+static void check_failed_page(enum fake_table layout)
 {
   struct client c;
   struct mortar_result *res = NULL;
@@ -69,8 +87,8 @@ static void a_failed_page_is_an_error_every_time(void **state)
   struct ArrowArray batch;
   int64_t rows;
 
-  (void)state;
   client_start(&c);
+  c.fs.table = layout;
   fake_server_batches(&c.fs, 5, 7);
   c.fs.pages = 5;
   c.fs.fail_page = 3;
@@ -85,6 +103,13 @@ static void a_failed_page_is_an_error_every_time(void **state)
   mortar_result_free(res);
   assert_int_equal(c.fs.operations_closed, 1);
   client_stop(&c);
+}
+
+static void a_failed_page_is_an_error_every_time(void **state)
+{
+  (void)state;
+  check_failed_page(FAKE_TABLE_NONE);
+  check_failed_page(FAKE_TABLE_COLUMNS);
 }
 
 static void declared_row_counts_rule(void **state)
@@ -376,6 +401,7 @@ int main(void)
       cmocka_unit_test(all_batches_of_a_reply_come_in_order),
       cmocka_unit_test(empty_results_and_empty_batches),
       cmocka_unit_test(pages_follow_each_other),
+      cmocka_unit_test(pages_of_columns_follow_each_other),
       cmocka_unit_test(a_failed_page_is_an_error_every_time),
       cmocka_unit_test(declared_row_counts_rule),
       cmocka_unit_test(an_end_marker_inside_a_batch_hides_no_rows),

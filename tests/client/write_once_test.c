@@ -65,18 +65,30 @@ static void check_case(struct client *c, const struct fault_case *k)
   fake_server_fault(&c->fs, &(struct fake_fault){.event = FAKE_NONE});
 }
 
-static void an_insert_runs_once(void **state)
+static void check_all(enum fake_table layout)
 {
   struct client c = {.option = "read_timeout_ms", .value = "100"};
   size_t i;
 
-  (void)state;
   client_start_with(&c);
+  c.fs.table = layout;
   for (i = 0; i < sizeof cases / sizeof *cases; i++)
     check_case(&c, &cases[i]);
   c.fs.let_go = true;
   assert_true(mortar_background_wait(10000));
   client_stop(&c);
+}
+
+static void an_insert_runs_once(void **state)
+{
+  (void)state;
+  check_all(FAKE_TABLE_NONE);
+}
+
+static void an_insert_answered_in_columns_runs_once(void **state)
+{
+  (void)state;
+  check_all(FAKE_TABLE_COLUMNS);
 }
 
 /* The server closes idle connections; the probe finds it and the statement goes over a new one. */
@@ -143,6 +155,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_insert_runs_once),
+      cmocka_unit_test(an_insert_answered_in_columns_runs_once),
       cmocka_unit_test(a_closed_idle_connection_is_replaced),
       cmocka_unit_test(memory_that_runs_out_between_attempts),
   };

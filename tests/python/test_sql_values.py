@@ -198,6 +198,15 @@ def test_a_million_rows_in_columns(kiln_uri, tmp_path):
     kiln.end()
 
 
+def test_columns_on_request(kiln_uri):
+    """Over Arrow the timestamp has the session's zone."""
+    text = "SELECT timestamp'2013-01-01 00:00:00' AS t, 1.50 AS n, cast(NULL AS int) AS i"
+    with connect(kiln_uri, use_arrow=False) as a, connect(kiln_uri) as b:
+        columns, arrow = (c.cursor().execute(text).fetchone() for c in (a, b))
+    assert columns.t.tzinfo is None and arrow.t.tzinfo is datetime.timezone.utc
+    assert columns.t == arrow.t.replace(tzinfo=None) and columns[1:] == arrow[1:]
+
+
 # ---- The differences ----
 
 
