@@ -110,12 +110,27 @@ static struct mtr_TStatus *bad_status(struct reply *r, const char *words)
   return st;
 }
 
-static struct mtr_THandleIdentifier *an_id(struct reply *r, const char *sixteen)
+/* The same id for all, and a secret that is a number. */
+static struct mtr_THandleIdentifier *an_id(struct reply *r, const char *sixteen, int number)
 {
   struct mtr_THandleIdentifier *id = mtr_arena_alloc(&r->arena, 1, sizeof *id);
+  char secret[17];
+  (void)snprintf(secret, sizeof secret, "%016d", number);
   MTR_SET(id, THandleIdentifier, guid, mtr_span_of(sixteen, 16));
-  MTR_SET(id, THandleIdentifier, secret, mtr_span_of("0123456789abcdef", 16));
+  MTR_SET(id, THandleIdentifier, secret, mtr_span_of(mtr_arena_text(&r->arena, secret, 16), 16));
   return id;
+}
+
+/* The place of the statement that a FetchResults request names. */
+static _Atomic int *pages_of(struct fake_server *fs, struct mtr_span body, struct reply *r)
+{
+  struct mtr_TFetchResultsReq req;
+  struct mtr_message head;
+  char number[17] = "";
+
+  must(mtr_message_read(body, &mtr_TFetchResultsReq_info, &req, &r->arena, &head, NULL));
+  memcpy(number, req.operation_handle->operation_id->secret.data, 16);
+  return &fs->page_next[strtol(number, NULL, 10) % FAKE_STATEMENTS_MAX];
 }
 
 /* A table of one column for each type of the interface, of "Result" alone, which is what DDL has,
@@ -284,7 +299,7 @@ static void reply_open(struct fake_server *fs, struct reply *r, int32_t seqid)
   struct mtr_TSessionHandle handle = {0};
 
   fs->opened++;
-  MTR_SET(&handle, TSessionHandle, session_id, an_id(r, "SESSION-ID-0001!"));
+  MTR_SET(&handle, TSessionHandle, session_id, an_id(r, "SESSION-ID-0001!", 1));
   MTR_SET(&resp, TOpenSessionResp, status, good_status(r));
   MTR_SET(&resp, TOpenSessionResp, server_protocol_version, MTR_PROTOCOL_SPARK_V8);
   MTR_SET(&resp, TOpenSessionResp, session_handle, &handle);
@@ -297,24 +312,25 @@ static void reply_execute(struct fake_server *fs, struct reply *r, int32_t seqid
   struct mtr_TOperationHandle op = {0};
   struct mtr_TSparkDirectResults direct = {0};
   struct mtr_TCloseOperationResp close = {0};
+  const int number = ++fs->executed;
+  _Atomic int *page_next = &fs->page_next[number % FAKE_STATEMENTS_MAX];
   bool ended;
 
-  fs->executed++;
   fs->ran++;
-  fs->page_next = 0; /* until the first page went out with this reply */
+  *page_next = 0; /* until the first page went out with this reply */
   if (fs->exception) {
     must(
         mtr_message_write_exception(&r->body, "ExecuteStatement", seqid, 6, "no such thing", NULL));
     return;
   }
-  MTR_SET(&op, TOperationHandle, operation_id, an_id(r, "OPERATION-0001!!"));
+  MTR_SET(&op, TOperationHandle, operation_id, an_id(r, "OPERATION-0001!!", number));
   MTR_SET(&op, TOperationHandle, has_result_set, true);
   ended = fs->live_polls == 0;
   MTR_SET(&direct, TSparkDirectResults, operation_status, state_reply(fs, r));
   if (ended && !fs->failure) {
     if (!fs->no_schema) MTR_SET(&direct, TSparkDirectResults, result_set_metadata, metadata(fs, r));
     MTR_SET(&direct, TSparkDirectResults, result_set, fetch_reply(fs, r, 0));
-    fs->page_next = 1;
+    *page_next = 1;
     MTR_SET(&close, TCloseOperationResp, status, good_status(r));
     if (fs->pages == 1 && !fs->no_schema)
       MTR_SET(&direct, TSparkDirectResults, close_operation, &close);
@@ -352,7 +368,7 @@ static void answer_call(struct fake_server *fs, struct mtr_span body, struct rep
   } else if (strcmp(name, "FetchResults") == 0) {
     fs->fetched++;
     write_reply(r, name, head.seqid, &mtr_TFetchResultsResp_info,
-                fetch_reply(fs, r, fs->page_next++));
+                fetch_reply(fs, r, (*pages_of(fs, body, r))++));
   } else if (strcmp(name, "GetResultSetMetadata") == 0) {
     fs->schemas++;
     write_reply(r, name, head.seqid, &mtr_TGetResultSetMetadataResp_info, metadata(fs, r));

@@ -37,7 +37,7 @@ enum fake_event {
   FAKE_EXCEPTION
 };
 
-enum { FAKE_TIMES_MAX = 64 };
+enum { FAKE_TIMES_MAX = 64, FAKE_STATEMENTS_MAX = 64 };
 
 struct fake_fault {
   const char *call; /* "ExecuteStatement" */
@@ -89,7 +89,7 @@ struct fake_server {
   int port, listener;
   pthread_t thread;
   _Atomic bool stop;
-  _Atomic int page_next; /* of the one statement that has pages */
+  _Atomic int page_next[FAKE_STATEMENTS_MAX]; /* of the latest statements, by their number */
 };
 
 /* Starts it with one batch of three rows. */
