@@ -31,24 +31,49 @@ static enum event wait_for(struct mtr_exchange *ex, enum mtr_want want, struct m
   return n > 0 && fds[0].revents != 0 ? WOKEN : STEP;
 }
 
+/* Whether the receive may do the waiting: nothing else can end it before its own limit does. */
+static bool receive_waits(const struct mtr_exchange *ex, enum mtr_want want,
+                          const struct mtr_wait *wait, int64_t left)
+{
+  return want == MTR_WANT_READ && ex->transport->can_wait && !wait->wake &&
+         left >= MTR_RECV_WAIT_MS * MTR_MS;
+}
+
+/* Waits for what the last step wanted, then takes the next one. */
+static enum mtr_want wait_and_step(struct mtr_exchange *ex, enum mtr_want want,
+                                   const struct mtr_wait *wait, int64_t limit, int64_t *now,
+                                   enum event *event)
+{
+  if (!receive_waits(ex, want, wait, limit - *now)) {
+    *event = wait_for(ex, want, wait->wake, mtr_deadline_poll_ms(limit, *now));
+    *now = mtr_clock_now();
+    return mtr_exchange_step(ex, *now);
+  }
+  ex->stats->waits++;
+  ex->transport->patient = true;
+  want = mtr_exchange_step(ex, *now);
+  *event = ex->transport->interrupted ? INTERRUPTED_BY_SIGNAL : STEP;
+  *now = ex->finished = mtr_clock_now();
+  return want;
+}
+
 static enum mortar_status drive(struct mtr_exchange *ex, const struct mtr_wait *wait, int64_t now)
 {
   int64_t tick_at = mtr_wait_first_tick(wait, now);
-  bool ended = false;
+  enum mtr_want want = mtr_exchange_step(ex, now);
 
-  for (;;) {
-    enum mtr_want want = mtr_exchange_step(ex, now);
-    int64_t limit = mtr_deadline_min(mtr_exchange_limit(ex), tick_at);
+  while (want != MTR_WANT_NOTHING) {
+    const int64_t limit = mtr_deadline_min(mtr_exchange_limit(ex), tick_at);
     enum event event;
-    if (want == MTR_WANT_NOTHING) return ex->status;
-    if (ended) {
-      mtr_exchange_interrupt(ex, now);
-      return ex->status;
-    }
-    event = wait_for(ex, want, wait->wake, mtr_deadline_poll_ms(limit, now));
-    now = mtr_clock_now();
-    ended = event == WOKEN || mtr_wait_tick(wait, event == INTERRUPTED_BY_SIGNAL, &now, &tick_at);
+    want = wait_and_step(ex, want, wait, limit, &now, &event);
+    if (want == MTR_WANT_NOTHING) break;
+    if (event != WOKEN && !mtr_wait_tick(wait, event == INTERRUPTED_BY_SIGNAL, &now, &tick_at))
+      continue;
+    /* What has arrived meanwhile still counts. */
+    if (mtr_exchange_step(ex, now) != MTR_WANT_NOTHING) mtr_exchange_interrupt(ex, now);
+    break;
   }
+  return ex->status;
 }
 
 enum mortar_status mtr_drive_blocking(struct mtr_exchange *ex, const struct mtr_wait *wait)

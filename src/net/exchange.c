@@ -16,6 +16,7 @@ void mtr_exchange_start(struct mtr_exchange *ex, int64_t now)
 {
   mtr_buf_reset(ex->reply);
   mtr_http1_init(&ex->http, ex->max_body);
+  ex->transport->patient = false;
   ex->phase = ex->transport->fd >= 0 ? PROBE : CONNECT;
   ex->started = now;
   ex->connect_limit = MTR_NEVER;

@@ -1,5 +1,6 @@
-/* A byte connection as the exchange sees it: a table of functions that never block. The curl one
- * carries real traffic; the scripted one of the tests splits, stalls and breaks at will. */
+/* A byte connection as the exchange sees it: a table of functions that don't block, but for a
+ * receive that was told to. The curl one carries real traffic; the scripted one of the tests
+ * splits, stalls and breaks at will. */
 #ifndef MTR_NET_TRANSPORT_H
 #define MTR_NET_TRANSPORT_H
 
@@ -16,7 +17,13 @@ enum mtr_io {
 struct mtr_transport {
   const struct mtr_transport_ops *ops;
   int fd; /* -1: not connected. Poll it for reading or writing, nothing else. */
+  /* A receive that waits itself saves the poll before it. */
+  bool can_wait;    /* set by the transport: recv looks at patient */
+  bool patient;     /* the next recv waits for a byte, up to MTR_RECV_WAIT_MS; it clears this */
+  bool interrupted; /* a signal ended that wait */
 };
+
+enum { MTR_RECV_WAIT_MS = 100 };
 
 struct mtr_transport_ops {
   /* A step of connecting, name look-up and handshakes included; the first one starts. After

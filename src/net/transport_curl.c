@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -240,6 +241,16 @@ static bool is_not_now(int error)
   return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
+/* libcurl leaves it in a mode in which nothing waits. */
+static bool make_patient(int fd)
+{
+  const struct timeval limit = {0, MTR_RECV_WAIT_MS * 1000};
+  const int flags = fcntl(fd, F_GETFL);
+
+  return flags >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0 &&
+         fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0;
+}
+
 /* Connected: the socket is asked for once. */
 static enum mtr_io finish(struct curl_transport *t, CURLcode code, struct mortar_error *err)
 {
@@ -252,6 +263,7 @@ static enum mtr_io finish(struct curl_transport *t, CURLcode code, struct mortar
     return MTR_IO_FAILED;
   }
   t->base.fd = fd;
+  t->base.can_wait = t->target->plain && make_patient(fd);
   return MTR_IO_DONE;
 }
 
@@ -310,8 +322,10 @@ static enum mtr_io send_plain(struct mtr_transport *transport, struct mtr_span d
 static enum mtr_io recv_plain(struct mtr_transport *transport, void *data, size_t size, size_t *n,
                               struct mortar_error *err)
 {
-  const ssize_t got = recv(transport->fd, data, size, MSG_DONTWAIT);
+  const ssize_t got = recv(transport->fd, data, size, transport->patient ? 0 : MSG_DONTWAIT);
 
+  transport->patient = false;
+  transport->interrupted = got < 0 && errno == EINTR;
   *n = got > 0 ? (size_t)got : 0;
   if (got >= 0) return got ? MTR_IO_DONE : MTR_IO_CLOSED;
   if (is_not_now(errno)) return MTR_IO_AGAIN;
