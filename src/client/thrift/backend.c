@@ -50,6 +50,7 @@ struct mtr_backend_session {
   int32_t version; /* that the server answered */
   int64_t page_rows, page_bytes;
   bool arrow; /* ask for it */
+  struct mtr_message_template execute;
 };
 
 /* ---- What every call carries ---- */
@@ -130,6 +131,7 @@ static void backend_free(struct mtr_backend_session *bs)
   if (!bs) return;
   if (bs->headers.data) memset(bs->headers.data, 0, bs->headers.size);
   mtr_buf_fini(&bs->headers);
+  mtr_message_template_fini(&bs->execute);
   mtr_free_text(bs->alloc, bs->path);
   mtr_free_text(bs->alloc, bs->endpoint);
   mtr_free(bs->alloc, bs, sizeof *bs);
@@ -165,6 +167,7 @@ static enum mortar_status backend_new(const struct mtr_options *options,
   bs->page_bytes = options->page_bytes;
   bs->arrow = options->arrow;
   mtr_buf_init(&bs->headers, alloc, "request headers", HEADERS_MAX);
+  mtr_message_template_init(&bs->execute, alloc);
   MTR_GOTO(write_headers(&bs->headers, options, err));
   MTR_GOTO(make_path(bs, options->http_path, err));
   MTR_GOTO(make_endpoint_text(bs, options, err));
@@ -218,6 +221,58 @@ static struct mtr_TOperationHandle *operation_handle(struct operation_ref *ref,
   MTR_SET(&ref->handle, TOperationHandle, operation_type, 0);
   MTR_SET(&ref->handle, TOperationHandle, has_result_set, true);
   return &ref->handle;
+}
+
+/* ---- The request of a statement ---- */
+
+static bool reliable_more(const struct mtr_backend_session *bs)
+{
+  return bs->version >= MTR_PROTOCOL_SPARK_V1;
+}
+
+/* The request of a statement, whose text is the caller's to set. */
+struct execute_request {
+  struct mtr_TExecuteStatementReq req;
+  struct session_ref session;
+  struct mtr_TSparkGetDirectResults direct;
+  struct mtr_TSparkArrowTypes types;
+};
+
+/* Ids that only Databricks knows. */
+static void fill_databricks(const struct mtr_backend_session *bs, struct execute_request *r)
+{
+  MTR_SET(&r->direct, TSparkGetDirectResults, max_rows, bs->page_rows);
+  MTR_SET(&r->direct, TSparkGetDirectResults, max_bytes, bs->page_bytes);
+  MTR_SET(&r->types, TSparkArrowTypes, timestamp_as_arrow, true);
+  MTR_SET(&r->types, TSparkArrowTypes, decimal_as_arrow, true);
+  MTR_SET(&r->types, TSparkArrowTypes, complex_types_as_arrow, true);
+  MTR_SET(&r->types, TSparkArrowTypes, interval_types_as_arrow, true);
+  MTR_SET(&r->types, TSparkArrowTypes, null_type_as_arrow, true);
+  MTR_SET(&r->req, TExecuteStatementReq, get_direct_results, &r->direct);
+  MTR_SET(&r->req, TExecuteStatementReq, can_read_arrow_result, bs->arrow);
+  MTR_SET(&r->req, TExecuteStatementReq, can_download_result, false);
+  MTR_SET(&r->req, TExecuteStatementReq, can_decompress_lz4_result, bs->arrow);
+  MTR_SET(&r->req, TExecuteStatementReq, use_arrow_native_types, &r->types);
+}
+
+static void fill_execute(const struct mtr_backend_session *bs, struct execute_request *r)
+{
+  memset(r, 0, sizeof *r);
+  MTR_SET(&r->req, TExecuteStatementReq, session_handle, session_handle(&r->session, bs));
+  MTR_SET(&r->req, TExecuteStatementReq, statement, mtr_span_of(NULL, 0));
+  MTR_SET(&r->req, TExecuteStatementReq, run_async, true);
+  if (reliable_more(bs)) fill_databricks(bs, r);
+}
+
+/* Statements differ in their text alone, but for those with a time limit. */
+static enum mortar_status make_template(struct mtr_backend_session *bs, struct mortar_error *err)
+{
+  struct execute_request r;
+
+  fill_execute(bs, &r);
+  return mtr_message_template_make(&bs->execute, execute_statement.name,
+                                   &mtr_TExecuteStatementReq_info, &r.req,
+                                   MTR_BIT_TExecuteStatementReq_statement, err);
 }
 
 /* ---- Session ---- */
@@ -288,6 +343,7 @@ static enum mortar_status backend_open(const struct mortar_config *config,
   if (names.has) MTR_SET(&req, TOpenSessionReq, initial_namespace, &names);
   st = mtr_thrift_call(&bs->peer, ch, &open_session, &req, &resp, wait, err);
   if (st == MORTAR_OK) st = take_open(bs, &resp, options, err);
+  if (st == MORTAR_OK) st = make_template(bs, err);
   *out = bs;
   bs = NULL;
 done:
@@ -327,11 +383,6 @@ static enum mortar_status backend_close(struct mtr_backend_session *bs, struct m
 
 /* ---- Statement ---- */
 
-static bool reliable_more(const struct mtr_backend_session *bs)
-{
-  return bs->version >= MTR_PROTOCOL_SPARK_V1;
-}
-
 /* A reply that is cut behind the operation's name still says what to cancel. */
 static void take_name(const struct mtr_TExecuteStatementResp *cut, struct mtr_answer *out)
 {
@@ -341,40 +392,36 @@ static void take_name(const struct mtr_TExecuteStatementResp *cut, struct mtr_an
     out->live = true;
 }
 
+static enum mortar_status send_with_limit(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                          const struct mtr_thrift_method *method,
+                                          const struct mtr_run *run, const struct mtr_wait *wait,
+                                          struct mtr_TExecuteStatementResp *resp,
+                                          struct mortar_error *err)
+{
+  struct execute_request r;
+
+  fill_execute(bs, &r);
+  MTR_SET(&r.req, TExecuteStatementReq, statement, run->sql);
+  MTR_SET(&r.req, TExecuteStatementReq, query_timeout, run->timeout_seconds);
+  return mtr_thrift_call(&bs->peer, ch, method, &r.req, resp, wait, err);
+}
+
 static enum mortar_status backend_execute(struct mtr_backend_session *bs, struct mtr_channel *ch,
                                           const struct mtr_run *run, const struct mtr_wait *wait,
                                           struct mtr_answer *out, struct mortar_error *err)
 {
-  struct session_ref ref;
-  struct mtr_TSparkGetDirectResults direct = {0};
-  struct mtr_TSparkArrowTypes types = {0};
-  struct mtr_TExecuteStatementReq req = {0};
+  const struct mtr_thrift_method *method =
+      run->idempotent ? &execute_idempotent : &execute_statement;
+  struct mtr_TExecuteStatementReq asked; /* of which kind_by_text looks at the statement alone */
   struct mtr_TExecuteStatementResp resp = {0};
   enum mortar_status st;
 
-  MTR_SET(&direct, TSparkGetDirectResults, max_rows, bs->page_rows);
-  MTR_SET(&direct, TSparkGetDirectResults, max_bytes, bs->page_bytes);
-  MTR_SET(&types, TSparkArrowTypes, timestamp_as_arrow, true);
-  MTR_SET(&types, TSparkArrowTypes, decimal_as_arrow, true);
-  MTR_SET(&types, TSparkArrowTypes, complex_types_as_arrow, true);
-  MTR_SET(&types, TSparkArrowTypes, interval_types_as_arrow, true);
-  MTR_SET(&types, TSparkArrowTypes, null_type_as_arrow, true);
-  MTR_SET(&req, TExecuteStatementReq, session_handle, session_handle(&ref, bs));
-  MTR_SET(&req, TExecuteStatementReq, statement, run->sql);
-  MTR_SET(&req, TExecuteStatementReq, run_async, true);
-  if (run->timeout_seconds)
-    MTR_SET(&req, TExecuteStatementReq, query_timeout, run->timeout_seconds);
-  if (reliable_more(bs)) { /* ids that only Databricks knows */
-    MTR_SET(&req, TExecuteStatementReq, get_direct_results, &direct);
-    MTR_SET(&req, TExecuteStatementReq, can_read_arrow_result, bs->arrow);
-    MTR_SET(&req, TExecuteStatementReq, can_download_result, false);
-    MTR_SET(&req, TExecuteStatementReq, can_decompress_lz4_result, bs->arrow);
-    MTR_SET(&req, TExecuteStatementReq, use_arrow_native_types, &types);
-  }
+  asked.statement = run->sql;
   memset(out, 0, sizeof *out);
   out->rows_affected = -1;
-  st = mtr_thrift_call(&bs->peer, ch, run->idempotent ? &execute_idempotent : &execute_statement,
-                       &req, &resp, wait, err);
+  st = run->timeout_seconds ? send_with_limit(bs, ch, method, run, wait, &resp, err)
+                            : mtr_thrift_call_template(&bs->peer, ch, method, &bs->execute,
+                                                       run->sql, &asked, &resp, wait, err);
   if (st == MORTAR_OK)
     return mtr_thrift_take_execute(&resp, reliable_more(bs), &ch->arena, out, err);
   if (st == MORTAR_PROTOCOL) take_name(&resp, out);

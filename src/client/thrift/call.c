@@ -282,6 +282,26 @@ static enum mortar_status check_wake(const struct attempt *a)
   return MORTAR_INTERRUPTED;
 }
 
+/* Before the request is written. */
+static enum mortar_status begin(const struct attempt *a)
+{
+  struct mtr_channel *ch = a->ch;
+
+  MTR_TRY(check_wake(a));
+  if (mtr_log_wants(&ch->watch->log, MORTAR_LOG_DEBUG))
+    mtr_log(&ch->watch->log, MORTAR_LOG_DEBUG, "%s", a->method->name);
+  ch->seqid = ch->seqid == INT32_MAX ? 1 : ch->seqid + 1;
+  return MORTAR_OK;
+}
+
+/* After it. */
+static enum mortar_status finish(struct attempt *a, const void *request)
+{
+  const enum mortar_status st = attempt_once(a);
+
+  return st == MORTAR_OK ? st : send_again(a, request, st);
+}
+
 enum mortar_status mtr_thrift_call(const struct mtr_thrift_peer *peer, struct mtr_channel *ch,
                                    const struct mtr_thrift_method *method, const void *request,
                                    void *reply, const struct mtr_wait *wait,
@@ -289,16 +309,26 @@ enum mortar_status mtr_thrift_call(const struct mtr_thrift_peer *peer, struct mt
 {
   struct mortar_error own;
   struct attempt a = {peer, ch, method, reply, wait, err ? err : &own, MTR_EVENT_OTHER, -1, 0};
-  enum mortar_status st;
 
-  MTR_TRY(check_wake(&a));
-  if (mtr_log_wants(&ch->watch->log, MORTAR_LOG_DEBUG))
-    mtr_log(&ch->watch->log, MORTAR_LOG_DEBUG, "%s", method->name);
-  ch->seqid = ch->seqid == INT32_MAX ? 1 : ch->seqid + 1;
+  MTR_TRY(begin(&a));
   MTR_TRY(mtr_message_write(mtr_lease_body(ch->lease), MTR_MESSAGE_CALL, method->name, ch->seqid,
                             method->request, request, a.err));
-  st = attempt_once(&a);
-  return st == MORTAR_OK ? st : send_again(&a, request, st);
+  return finish(&a, request);
+}
+
+enum mortar_status mtr_thrift_call_template(const struct mtr_thrift_peer *peer,
+                                            struct mtr_channel *ch,
+                                            const struct mtr_thrift_method *method,
+                                            const struct mtr_message_template *t,
+                                            struct mtr_span text, const void *request, void *reply,
+                                            const struct mtr_wait *wait, struct mortar_error *err)
+{
+  struct mortar_error own;
+  struct attempt a = {peer, ch, method, reply, wait, err ? err : &own, MTR_EVENT_OTHER, -1, 0};
+
+  MTR_TRY(begin(&a));
+  MTR_TRY(mtr_message_template_write(t, ch->seqid, text, mtr_lease_body(ch->lease), a.err));
+  return finish(&a, request);
 }
 
 enum mortar_status mtr_thrift_resume(const struct mtr_thrift_peer *peer, struct mtr_channel *ch,

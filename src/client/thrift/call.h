@@ -7,7 +7,7 @@
 #define MTR_CLIENT_THRIFT_CALL_H
 
 #include "client/backend.h"
-#include "codec/thrift/message.h"
+#include "codec/thrift/template.h"
 #include "net/retry.h"
 
 /* What a session sends with every call. */
@@ -37,6 +37,13 @@ MORTAR_MUST_USE enum mortar_status mtr_thrift_call(const struct mtr_thrift_peer 
                                                    const void *request, void *reply,
                                                    const struct mtr_wait *wait,
                                                    struct mortar_error *err);
+
+/* The same with a request that is t's with this text in it. request is what kind_of looks at. */
+MORTAR_MUST_USE enum mortar_status mtr_thrift_call_template(
+    const struct mtr_thrift_peer *peer, struct mtr_channel *ch,
+    const struct mtr_thrift_method *method, const struct mtr_message_template *t,
+    struct mtr_span text, const void *request, void *reply, const struct mtr_wait *wait,
+    struct mortar_error *err);
 
 /* The reply of a call that was given up and is pending on the channel. Never sends anything. */
 MORTAR_MUST_USE enum mortar_status mtr_thrift_resume(const struct mtr_thrift_peer *peer,
