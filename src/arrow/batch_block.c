@@ -10,7 +10,7 @@
 
 struct mtr_batch_block {
   struct mtr_slab *slab;
-  size_t size;
+  size_t size;           /* of an allocation of its own; 0: the slab has it */
   _Atomic int64_t count; /* arrays that are not released */
 };
 
@@ -22,12 +22,14 @@ enum mortar_status mtr_batch_block_new(const struct mtr_arrow_schema *schema, st
   size_t nodes = (size_t)schema->node_count, buffers = (size_t)schema->buffer_count + 1;
   size_t size = sizeof *out->block + nodes * (sizeof(struct ArrowArray) + sizeof(void *)) +
                 buffers * sizeof(void *);
-  struct mtr_batch_block *block = mtr_malloc(&slab->alloc, size);
+  struct mtr_batch_block *block = mtr_slab_carve(slab, size);
+  const bool carved = block != NULL;
 
   memset(out, 0, sizeof *out);
+  if (!carved) block = mtr_malloc(&slab->alloc, size);
   if (!block) return mtr_fail_nomem(err, "arrays of a batch");
   block->slab = mtr_slab_ref(slab);
-  block->size = size;
+  block->size = carved ? 0 : size;
   atomic_init(&block->count, schema->node_count + 1);
   out->block = block;
   out->arrays = (struct ArrowArray *)(void *)(block + 1);
@@ -42,7 +44,7 @@ void mtr_batch_block_free(struct mtr_batch_block *block)
 
   if (!block) return;
   slab = block->slab;
-  mtr_free(&slab->alloc, block, block->size);
+  if (block->size) mtr_free(&slab->alloc, block, block->size);
   mtr_slab_unref(slab);
 }
 

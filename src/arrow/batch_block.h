@@ -1,4 +1,5 @@
-/* The memory of one batch: every ArrowArray of it, their pointers, in one allocation.
+/* The memory of one batch: every ArrowArray of it, their pointers, in one piece: a corner of the
+ * slab that has room, else an allocation.
  *
  *     [head][ArrowArray of each field, root left out][child pointers][buffer pointers]
  *

@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
+enum { CARVE_ALIGNMENT = 16 };
+
 enum mortar_status mtr_slab_new(const struct mortar_alloc *alloc, size_t max, struct mtr_slab **out,
                                 struct mortar_error *err)
 {
@@ -18,6 +20,27 @@ enum mortar_status mtr_slab_new(const struct mortar_alloc *alloc, size_t max, st
   atomic_init(&slab->count, 1);
   *out = slab;
   return MORTAR_OK;
+}
+
+void *mtr_slab_carve(struct mtr_slab *slab, size_t size)
+{
+  const size_t rounded = (size + CARVE_ALIGNMENT - 1) / CARVE_ALIGNMENT * CARVE_ALIGNMENT;
+  const size_t capacity = slab->buf.capacity / CARVE_ALIGNMENT * CARVE_ALIGNMENT;
+
+  if (capacity < slab->carved || capacity - slab->carved < rounded ||
+      capacity - slab->carved - rounded < slab->buf.size)
+    return NULL;
+  slab->carved += rounded;
+  return slab->buf.data + (capacity - slab->carved);
+}
+
+bool mtr_slab_reuse(struct mtr_slab *slab)
+{
+  /* Acquire: what the last holder did with the memory is done. */
+  if (!slab || atomic_load_explicit(&slab->count, memory_order_acquire) != 1) return false;
+  mtr_buf_reset(&slab->buf);
+  slab->carved = 0;
+  return true;
 }
 
 struct mtr_slab *mtr_slab_ref(struct mtr_slab *slab)

@@ -7,6 +7,7 @@
 
 struct mtr_slab {
   struct mtr_buf buf; /* grows only while count is 1; never after the first array points into it */
+  size_t carved;      /* bytes at the end of buf's capacity that mtr_slab_carve gave away */
   struct mortar_alloc alloc; /* a copy, since the slab may outlive every handle */
   _Atomic int64_t count;
 };
@@ -14,6 +15,13 @@ struct mtr_slab {
 /* A slab with count 1, whose buffer may grow to max bytes. */
 MORTAR_MUST_USE enum mortar_status mtr_slab_new(const struct mortar_alloc *alloc, size_t max,
                                                 struct mtr_slab **out, struct mortar_error *err);
+/* size bytes of what is left behind the buffer's bytes, aligned to 16, or NULL when that is too
+ * little. They last as long as the slab. Not while others fill the buffer. */
+void *mtr_slab_carve(struct mtr_slab *slab, size_t size);
+
+/* True when nobody else holds it: then what was in it may be forgotten, and it is empty again. */
+bool mtr_slab_reuse(struct mtr_slab *slab);
+
 struct mtr_slab *mtr_slab_ref(struct mtr_slab *slab);
 void mtr_slab_unref(struct mtr_slab *slab); /* NULL is fine */
 

@@ -7,12 +7,25 @@
 /* One decoded window; a single batch can't be larger. Servers make batches of a few MB. */
 #define WINDOW_MAX ((size_t)2 << 30)
 
-enum { BATCH_ALIGNMENT = 64, FIRST_SPOTS = 8 };
+enum { BATCH_ALIGNMENT = 64, FIRST_SPOTS = 8, KEEP_SLAB = 32 * 1024 };
 
 void mtr_page_reader_init(struct mtr_page_reader *rd, const struct mortar_alloc *alloc)
 {
   memset(rd, 0, sizeof *rd);
   rd->alloc = alloc;
+}
+
+void mtr_page_reader_rest(struct mtr_page_reader *rd)
+{
+  if (rd->built.release) rd->built.release(&rd->built);
+  rd->built.release = NULL;
+  if (rd->slab && (rd->slab->buf.capacity > KEEP_SLAB || !mtr_slab_reuse(rd->slab))) {
+    mtr_slab_unref(rd->slab);
+    rd->slab = NULL;
+  }
+  memset(&rd->page, 0, sizeof rd->page);
+  rd->packed_next = rd->spot_count = rd->spot_next = 0;
+  rd->batch_number = 0;
 }
 
 void mtr_page_reader_fini(struct mtr_page_reader *rd)
@@ -88,6 +101,15 @@ static enum mortar_status build_own(struct mtr_page_reader *rd,
   return MORTAR_OK;
 }
 
+/* The last window's slab, if no array points into it any more. */
+static enum mortar_status empty_slab(struct mtr_page_reader *rd, struct mortar_error *err)
+{
+  if (mtr_slab_reuse(rd->slab)) return MORTAR_OK;
+  mtr_slab_unref(rd->slab);
+  rd->slab = NULL;
+  return mtr_slab_new(rd->alloc, WINDOW_MAX, &rd->slab, err);
+}
+
 enum mortar_status mtr_page_reader_decode(struct mtr_page_reader *rd,
                                           const struct mtr_arrow_schema *schema,
                                           struct mtr_channel *ch, size_t window_bytes,
@@ -96,10 +118,8 @@ enum mortar_status mtr_page_reader_decode(struct mtr_page_reader *rd,
   enum mortar_status st;
 
   if (rd->page.own_rows > 0) return build_own(rd, schema, err);
-  mtr_slab_unref(rd->slab);
-  rd->slab = NULL;
   rd->spot_count = rd->spot_next = 0;
-  MTR_TRY(mtr_slab_new(rd->alloc, WINDOW_MAX, &rd->slab, err));
+  MTR_TRY(empty_slab(rd, err));
   while (rd->packed_next < rd->page.batch_count) {
     st = decode_batch(rd, ch, &rd->page.batches[rd->packed_next], err);
     if (st != MORTAR_OK) {

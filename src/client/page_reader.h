@@ -33,6 +33,9 @@ struct mtr_page_reader {
 void mtr_page_reader_init(struct mtr_page_reader *rd, const struct mortar_alloc *alloc);
 void mtr_page_reader_fini(struct mtr_page_reader *rd);
 
+/* As after init, but keeps the memory that is small and its own. */
+void mtr_page_reader_rest(struct mtr_page_reader *rd);
+
 /* Takes a page that lies in the channel's buffers; the last one must be used up. */
 void mtr_page_reader_start(struct mtr_page_reader *rd, const struct mtr_page *page);
 

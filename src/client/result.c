@@ -1,6 +1,8 @@
 /* Rows in order or an error that stays: never an early end. */
 #include "client/result.h"
 
+#include <stdatomic.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -163,16 +165,24 @@ static enum mortar_status start(struct mortar_result *res, const struct mtr_wait
 static struct mortar_result *result_alloc(struct mortar_session *session,
                                           const struct mtr_answer *answer)
 {
-  struct mortar_result *res = mtr_calloc(&session->alloc, 1, sizeof *res);
+  struct mortar_result *res = atomic_exchange(&session->spare_result, NULL);
 
-  if (!res) return NULL;
-  res->alloc = session->alloc;
+  if (!res) {
+    res = mtr_calloc(&session->alloc, 1, sizeof *res);
+    if (!res) return NULL;
+    res->alloc = session->alloc;
+    mtr_page_reader_init(&res->reader, &res->alloc);
+  }
   res->session = mtr_session_ref(session);
+  res->channel = NULL;
+  res->shape = NULL;
   res->operation = answer->operation;
+  res->rows_loaded = 0;
   res->rows_affected = answer->rows_affected;
   res->closed = answer->closed;
   res->more = answer->more && !answer->closed;
-  mtr_page_reader_init(&res->reader, &res->alloc);
+  res->failed = false;
+  res->query_id[0] = '\0';
   return res;
 }
 
@@ -201,17 +211,27 @@ enum mortar_status mtr_result_new(struct mortar_session *session, struct mtr_cha
   return MORTAR_OK;
 }
 
-void mortar_result_free(struct mortar_result *res)
+void mtr_result_destroy(struct mortar_result *spare)
 {
   struct mortar_alloc alloc;
 
+  if (!spare) return;
+  mtr_page_reader_fini(&spare->reader);
+  alloc = spare->alloc;
+  mtr_free(&alloc, spare, sizeof *spare);
+}
+
+void mortar_result_free(struct mortar_result *res)
+{
+  struct mortar_session *session;
+
   if (!res) return;
   let_go(res, CLOSE_GRACE_MS);
-  mtr_page_reader_fini(&res->reader);
+  mtr_page_reader_rest(&res->reader);
   mtr_shape_unref(res->shape);
-  mtr_session_unref(res->session);
-  alloc = res->alloc;
-  mtr_free(&alloc, res, sizeof *res);
+  session = res->session;
+  mtr_result_destroy(atomic_exchange(&session->spare_result, res));
+  mtr_session_unref(session);
 }
 
 static enum mortar_status next_batch(struct mortar_result *res, const struct mtr_wait *wait,

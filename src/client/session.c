@@ -89,6 +89,8 @@ static enum mortar_status session_new(const struct mortar_config *config,
   atomic_init(&session->count, 1);
   atomic_init(&session->closed, false);
   atomic_init(&session->statements, 0);
+  atomic_init(&session->spare_statement, NULL);
+  atomic_init(&session->spare_result, NULL);
   atomic_init(&session->watch.counters.retries, 0);
   atomic_init(&session->watch.counters.wait_ms, 0);
   session->watch.log = config->log;
@@ -141,6 +143,8 @@ void mtr_session_unref(struct mortar_session *session)
 
   if (!session || atomic_fetch_sub_explicit(&session->count, 1, memory_order_acq_rel) != 1) return;
   free_channels(session->idle); /* nobody else is left: no lock, which a fork may have left held */
+  mtr_statement_destroy(atomic_load(&session->spare_statement));
+  mtr_result_destroy(atomic_load(&session->spare_result));
   if (session->bs) session->backend->free(session->bs);
   mtr_endpoint_unref(session->endpoint);
   mtr_shape_cache_fini(&session->shapes);

@@ -24,6 +24,10 @@ struct mortar_session {
   size_t idle_count;
   uint64_t generation; /* of the process that opened it: a child of a fork keeps off */
   _Atomic uint64_t statements;
+  /* What the last statement and result left, for the next ones: no allocation in the steady state.
+   */
+  struct mortar_statement *_Atomic spare_statement;
+  struct mortar_result *_Atomic spare_result;
   struct mtr_watch watch;
   struct mtr_lease_stats exchanges; /* summed up when channels come back; under the lock */
 };
@@ -31,6 +35,11 @@ struct mortar_session {
 /* OK when the session is open and this process is the one that opened it. */
 MORTAR_MUST_USE enum mortar_status mtr_session_usable(const struct mortar_session *session,
                                                       struct mortar_error *err);
+
+/* Free memory that is no longer a statement's or a result's; NULL is fine. In statement.c,
+ * result.c. */
+void mtr_statement_destroy(struct mortar_statement *spare);
+void mtr_result_destroy(struct mortar_result *spare);
 
 struct mortar_session *mtr_session_ref(struct mortar_session *session);
 void mtr_session_unref(struct mortar_session *session); /* NULL is fine; sends nothing */

@@ -11,25 +11,36 @@
 
 enum {
   SQL_MAX = 64 << 20, /* servers refuse longer requests (100 MiB with its overhead) */
+  KEEP_SQL = 4096,    /* what a spare statement may hold */
   POLL_FIRST_MS = 10, /* after the first poll, which is sent at once */
   POLL_LAST_MS = 500,
   DROP_GRACE_MS = 150,    /* for cancelling what failed; see mtr_session_drop_operation */
   CANCEL_GRACE_MS = 10000 /* for mortar_statement_cancel itself */
 };
 
-/* From where on a cancel counts: a caller has set the text and is on its way to execute it. */
-enum stage { STAGE_IDLE, STAGE_READY, STAGE_RUNNING };
-
 struct mortar_statement {
   struct mortar_session *session; /* counted */
   struct mtr_buf sql;
   int64_t timeout_seconds;
   bool idempotent;
-  pthread_mutex_t lock; /* guards the three below; never held across a wait */
-  enum stage stage;
-  bool cancel_asked;           /* never while idle */
+  struct mortar_alloc alloc;
+  /* From where on a cancel counts: a caller has set the text and is on its way to execute it. */
+  _Atomic bool armed;
+  _Atomic bool cancel_asked;
+  pthread_mutex_t lock;        /* guards operation; never held across a wait */
   struct mtr_handle operation; /* of the run, once the server named it */
 };
+
+static struct mortar_statement *statement_alloc(const struct mortar_alloc *alloc)
+{
+  struct mortar_statement *stmt = mtr_calloc(alloc, 1, sizeof *stmt);
+
+  if (!stmt) return NULL;
+  stmt->alloc = *alloc;
+  (void)pthread_mutex_init(&stmt->lock, NULL);
+  mtr_buf_init(&stmt->sql, &stmt->alloc, "SQL text", SQL_MAX);
+  return stmt;
+}
 
 enum mortar_status mortar_statement_new(struct mortar_session *session,
                                         struct mortar_statement **out, struct mortar_error *err)
@@ -39,13 +50,26 @@ enum mortar_status mortar_statement_new(struct mortar_session *session,
   if (!out) return mtr_fail(err, MORTAR_INVALID, "out must not be NULL");
   *out = NULL;
   if (!session) return mtr_fail(err, MORTAR_INVALID, "session must not be NULL");
-  stmt = mtr_calloc(&session->alloc, 1, sizeof *stmt);
+  stmt = atomic_exchange(&session->spare_statement, NULL);
+  if (!stmt) stmt = statement_alloc(&session->alloc);
   if (!stmt) return mtr_fail_nomem(err, "statement");
   stmt->session = mtr_session_ref(session);
-  (void)pthread_mutex_init(&stmt->lock, NULL);
-  mtr_buf_init(&stmt->sql, &session->alloc, "SQL text", SQL_MAX);
+  stmt->timeout_seconds = 0;
+  stmt->idempotent = false;
+  atomic_store(&stmt->armed, false);
   *out = stmt;
   return MORTAR_OK;
+}
+
+void mtr_statement_destroy(struct mortar_statement *spare)
+{
+  struct mortar_alloc alloc;
+
+  if (!spare) return;
+  mtr_buf_fini(&spare->sql);
+  (void)pthread_mutex_destroy(&spare->lock);
+  alloc = spare->alloc;
+  mtr_free(&alloc, spare, sizeof *spare);
 }
 
 void mortar_statement_free(struct mortar_statement *stmt)
@@ -53,19 +77,25 @@ void mortar_statement_free(struct mortar_statement *stmt)
   struct mortar_session *session;
 
   if (!stmt) return;
+  mtr_buf_reset(&stmt->sql);
+  mtr_buf_trim(&stmt->sql, KEEP_SQL);
   session = stmt->session;
-  mtr_buf_fini(&stmt->sql);
-  (void)pthread_mutex_destroy(&stmt->lock);
-  mtr_free(&session->alloc, stmt, sizeof *stmt);
+  mtr_statement_destroy(atomic_exchange(&session->spare_statement, stmt));
   mtr_session_unref(session);
 }
 
-static void enter(struct mortar_statement *stmt, enum stage stage)
+static void arm(struct mortar_statement *stmt)
+{
+  if (atomic_load(&stmt->armed)) return;
+  atomic_store(&stmt->cancel_asked, false);
+  atomic_store(&stmt->armed, true);
+}
+
+static void disarm(struct mortar_statement *stmt)
 {
   (void)pthread_mutex_lock(&stmt->lock);
-  stmt->stage = stage;
-  if (stage != STAGE_RUNNING) stmt->cancel_asked = false;
-  memset(&stmt->operation, 0, sizeof stmt->operation);
+  atomic_store(&stmt->armed, false);
+  stmt->operation.guid_size = 0;
   (void)pthread_mutex_unlock(&stmt->lock);
 }
 
@@ -76,7 +106,7 @@ enum mortar_status mortar_statement_set_sql(struct mortar_statement *stmt, const
     return mtr_fail(err, MORTAR_INVALID, "stmt and sql must not be NULL");
   mtr_buf_reset(&stmt->sql);
   MTR_TRY(mtr_buf_append(&stmt->sql, sql, size, err));
-  enter(stmt, STAGE_READY);
+  arm(stmt);
   return MORTAR_OK;
 }
 
@@ -100,13 +130,10 @@ enum mortar_status mortar_statement_set_idempotent(struct mortar_statement *stmt
 /* Makes the operation known to cancel; true when cancel was asked for before it was. */
 static bool name_operation(struct mortar_statement *stmt, const struct mtr_handle *op)
 {
-  bool asked;
-
   (void)pthread_mutex_lock(&stmt->lock);
   stmt->operation = *op;
-  asked = stmt->cancel_asked;
   (void)pthread_mutex_unlock(&stmt->lock);
-  return asked;
+  return atomic_load(&stmt->cancel_asked);
 }
 
 static enum mortar_status cancel_operation(struct mortar_session *session,
@@ -166,7 +193,7 @@ static enum mortar_status run_statement(struct mortar_statement *stmt, struct mt
 
   if (mtr_log_wants(&session->watch.log, MORTAR_LOG_SQL))
     mtr_log(&session->watch.log, MORTAR_LOG_SQL, "execute: %.*s", MTR_LOG_SQL_ARG(run.sql));
-  if (name_operation(stmt, &answer->operation)) return not_sent(err);
+  if (atomic_load(&stmt->cancel_asked)) return not_sent(err);
   MTR_TRY(session->backend->execute(session->bs, channel, &run, wait, answer, err));
   if (name_operation(stmt, &answer->operation) && answer->live)
     st = cancel_operation(session, &answer->operation, CANCEL_GRACE_MS, err);
@@ -239,9 +266,9 @@ enum mortar_status mortar_statement_execute(struct mortar_statement *stmt,
   if (!out) return mtr_fail(err, MORTAR_INVALID, "out must not be NULL");
   *out = NULL;
   if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
-  enter(stmt, STAGE_RUNNING);
+  arm(stmt);
   st = execute(stmt, call, out, err);
-  enter(stmt, STAGE_IDLE);
+  disarm(stmt);
   return st;
 }
 
@@ -251,7 +278,7 @@ enum mortar_status mortar_statement_cancel(struct mortar_statement *stmt, struct
 
   if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
   (void)pthread_mutex_lock(&stmt->lock);
-  stmt->cancel_asked = stmt->stage != STAGE_IDLE;
+  if (atomic_load(&stmt->armed)) atomic_store(&stmt->cancel_asked, true);
   op = stmt->operation;
   (void)pthread_mutex_unlock(&stmt->lock);
   return op.guid_size ? cancel_operation(stmt->session, &op, CANCEL_GRACE_MS, err) : MORTAR_OK;

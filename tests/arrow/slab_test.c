@@ -45,6 +45,33 @@ static void no_memory_gives_no_slab(void **state)
   }
 }
 
+/* From the end of what is left, and never into the bytes before. */
+static void corners_are_carved_while_there_is_room(void **state)
+{
+  struct mtr_slab *slab;
+  uint8_t *a, *b;
+
+  (void)state;
+  assert_int_equal(mtr_slab_new(NULL, 1000, &slab, NULL), MORTAR_OK);
+  assert_null(mtr_slab_carve(slab, 1));
+  assert_int_equal(mtr_buf_reserve(&slab->buf, 256, NULL), MORTAR_OK);
+  slab->buf.size = 100;
+  a = mtr_slab_carve(slab, 70); /* 80 of the 156 */
+  assert_ptr_equal(a, slab->buf.data + 176);
+  b = mtr_slab_carve(slab, 64);
+  assert_ptr_equal(b, slab->buf.data + 112);
+  assert_null(mtr_slab_carve(slab, 1));
+  assert_null(mtr_slab_carve(slab, 1000));
+  assert_ptr_equal(mtr_slab_ref(slab), slab);
+  assert_false(mtr_slab_reuse(slab)); /* somebody may look at it */
+  mtr_slab_unref(slab);
+  assert_true(mtr_slab_reuse(slab));
+  assert_int_equal(slab->buf.size, 0);
+  assert_ptr_equal(mtr_slab_carve(slab, 256), slab->buf.data);
+  assert_false(mtr_slab_reuse(NULL));
+  mtr_slab_unref(slab);
+}
+
 static void *take_and_give(void *arg)
 {
   struct mtr_slab *slab = arg;
@@ -79,6 +106,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_last_count_frees),
       cmocka_unit_test(no_memory_gives_no_slab),
+      cmocka_unit_test(corners_are_carved_while_there_is_room),
       cmocka_unit_test(any_thread_may_hold_a_count),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

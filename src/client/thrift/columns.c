@@ -129,18 +129,18 @@ static enum mortar_status check(const struct mtr_thrift_columns *columns,
 
 /* ---- Filling ------------------------------------------------------------------------------- */
 
-/* The next size bytes of the slab, whose room was reserved; the gap behind them is zeroed. */
-static uint8_t *carve(struct mtr_slab *slab, size_t size)
+/* The next size bytes of the room that was measured; the gap behind them is zeroed. */
+static uint8_t *take(uint8_t **room, size_t size)
 {
-  uint8_t *at = slab->buf.data + slab->buf.size;
+  uint8_t *at = *room;
 
   memset(at + size, 0, align(size) - size);
-  slab->buf.size += align(size);
+  *room += align(size);
   return at;
 }
 
 /* Bits that are not told are of rows that are not null. */
-static void fill_validity(const struct mtr_thrift_column *column, struct mtr_slab *slab,
+static void fill_validity(const struct mtr_thrift_column *column, uint8_t **room,
                           struct ArrowArray *out)
 {
   const int64_t rows = (int64_t)column->values.count, told = (int64_t)column->nulls.size * 8;
@@ -149,14 +149,14 @@ static void fill_validity(const struct mtr_thrift_column *column, struct mtr_sla
 
   out->null_count = mtr_bits_count(column->nulls.data, 0, told < rows ? told : rows);
   if (out->null_count == 0) return;
-  bits = carve(slab, bits_size(column->values.count));
+  bits = take(room, bits_size(column->values.count));
   for (i = 0; i < bits_size(column->values.count); i++)
     bits[i] = i < column->nulls.size ? (uint8_t)~column->nulls.data[i] : 0xff;
   out->buffers[0] = bits;
 }
 
 static enum mortar_status fill(const struct mtr_thrift_column *column,
-                               const struct mtr_arrow_field *field, struct mtr_slab *slab,
+                               const struct mtr_arrow_field *field, uint8_t **room,
                                struct ArrowArray *out, struct mortar_error *err)
 {
   const enum mtr_arrow_layout layout = mtr_arrow_layout_of(field->type);
@@ -169,23 +169,23 @@ static enum mortar_status fill(const struct mtr_thrift_column *column,
     return MORTAR_OK;
   }
   out->buffers[0] = NULL;
-  fill_validity(column, slab, out);
+  fill_validity(column, room, out);
   if (layout == MTR_LAYOUT_BINARY32) {
-    values = carve(slab, offsets_size(rows));
-    text = carve(slab, mtr_thrift_text_size(column));
+    values = take(room, offsets_size(rows));
+    text = take(room, mtr_thrift_text_size(column));
     out->buffers[1] = values;
     out->buffers[2] = text;
     mtr_thrift_fill_text(column, values, text);
     return MORTAR_OK;
   }
   values =
-      carve(slab, layout == MTR_LAYOUT_BITS ? bits_size(rows) : rows * (size_t)field->byte_width);
+      take(room, layout == MTR_LAYOUT_BITS ? bits_size(rows) : rows * (size_t)field->byte_width);
   out->buffers[1] = values;
   return mtr_thrift_fill_values(column, field, values, err);
 }
 
 static enum mortar_status fill_all(const struct mtr_thrift_columns *columns,
-                                   const struct mtr_arrow_schema *schema, struct mtr_slab *slab,
+                                   const struct mtr_arrow_schema *schema, uint8_t *room,
                                    struct mtr_batch_parts *parts, struct ArrowArray *out,
                                    struct mortar_error *err)
 {
@@ -198,7 +198,7 @@ static enum mortar_status fill_all(const struct mtr_thrift_columns *columns,
     const struct mtr_arrow_field *field = &schema->root.children[i];
     enum mortar_status st;
     mtr_batch_block_begin(parts, field, out->children[i]);
-    st = fill(&columns->items[i], field, slab, out->children[i], err);
+    st = fill(&columns->items[i], field, &room, out->children[i], err);
     if (st == MORTAR_OK) continue;
     mtr_error_prefix(err, "column %zu, '%.64s'", i, field->name);
     return st;
@@ -220,8 +220,9 @@ static enum mortar_status build(const struct mtr_page *page, const struct mtr_ar
   MTR_GOTO(check(columns, schema, &size, err));
   MTR_GOTO(mtr_slab_new(alloc, SLAB_MAX, &slab, err));
   MTR_GOTO(mtr_buf_reserve(&slab->buf, size, err));
+  slab->buf.size = size;
   MTR_GOTO(mtr_batch_block_new(schema, slab, &parts, err));
-  MTR_GOTO(fill_all(columns, schema, slab, &parts, out, err));
+  MTR_GOTO(fill_all(columns, schema, slab->buf.data, &parts, out, err));
   parts.block = NULL; /* out's now */
 done:
   if (st != MORTAR_OK) out->release = NULL;
