@@ -782,6 +782,28 @@ ERRORS = [
     ("ROLLBACK", "UNSUPPORTED_FEATURE", "0A000"),
     ("GRANT SELECT ON TABLE people TO someone", "UNSUPPORTED_FEATURE", "0A000"),
     ("DROP CATALOG main", "INVALID_PARAMETER_VALUE", "22023"),
+    ("DROP SCHEMA main.information_schema", "INSUFFICIENT_PERMISSIONS", "42501"),
+    *((statement, "INSUFFICIENT_PERMISSIONS", "42501") for statement in (
+        "INSERT INTO samples.nycflights.airlines VALUES ('x', 'y')",
+        "INSERT OVERWRITE Samples.nycflights.airlines (carrier) SELECT 'x'",
+        "UPDATE samples.nycflights.airlines SET name = 'x'",
+        "DELETE FROM samples.nycflights.airlines",
+        "MERGE INTO samples.nycflights.airlines t USING people u ON t.name = u.name WHEN MATCHED THEN DELETE",
+        "TRUNCATE TABLE samples.nycflights.airlines",
+        "DROP TABLE IF EXISTS samples.nycflights.airlines",
+        "ALTER TABLE samples.nycflights.airlines ADD COLUMN x INT",
+        "ALTER TABLE samples.nycflights.airlines SET TBLPROPERTIES ('k' = 'v')",
+        "ALTER TABLE samples.nycflights.airlines UNSET TBLPROPERTIES ('k')",
+        "CREATE TABLE samples.nycflights.t (a INT)",
+        "CREATE VIEW samples.nycflights.v AS SELECT 1 AS x",
+        "CREATE SCHEMA samples.s",
+        "CREATE DATABASE samples.s",
+        "DROP SCHEMA samples.nycflights CASCADE",
+        "COMMENT ON TABLE samples.nycflights.airlines IS 'x'",
+        "COMMENT ON COLUMN samples.nycflights.airlines.name IS 'x'",
+        "COMMENT ON SCHEMA samples.nycflights IS 'x'",
+        "COMMENT ON CATALOG samples IS 'x'",
+    )),
 ]
 
 # Statement, what a warehouse answers (None: it refuses), and why Kiln does not.

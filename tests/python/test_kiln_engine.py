@@ -394,6 +394,26 @@ def test_connect_with_names(kiln):
             assert rows(cursor, "SELECT count(*) FROM planes") == [(3322,)]
 
 
+def test_samples_are_only_read(kiln):
+    """Also by statements that leave the catalog out."""
+    with kiln.connect(catalog="samples", schema="nycflights") as connection:
+        with connection.cursor() as cursor:
+            for text in (
+                "INSERT INTO airlines VALUES ('x', 'y')",
+                "DELETE FROM nycflights.airlines",
+                "DROP TABLE airlines",
+                "CREATE TABLE made (a INT)",
+                "CREATE VIEW made AS SELECT 1 AS a",
+                "CREATE SCHEMA made",
+            ):
+                assert refusal(cursor, text).startswith("[INSUFFICIENT_PERMISSIONS]"), text
+            cursor.execute("CREATE TEMP VIEW mine AS SELECT carrier FROM airlines")
+            cursor.execute("CREATE TABLE main.default.kept AS SELECT * FROM mine")
+            assert rows(cursor, "SELECT count(*) FROM main.default.kept") == [(16,)]
+            cursor.execute("DROP TABLE main.default.kept")
+            cursor.execute("DROP VIEW mine")
+
+
 def test_show_and_describe(cursor):
     assert rows(cursor, "SHOW CATALOGS") == [("main",), ("samples",)]
     assert rows(cursor, "SHOW TABLES IN samples.nycflights LIKE 'air*'") == [
