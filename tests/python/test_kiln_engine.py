@@ -536,12 +536,35 @@ def test_settings_belong_to_the_session(kiln):
         with one.cursor() as cursor, other.cursor() as apart:
             assert rows(cursor, "SET a.b = 'c d'") == [("a.b", "c d")]
             cursor.execute("SET TIME ZONE 'Europe/Oslo'")
-            assert rows(cursor, "SET") == [
-                ("a.b", "c d"), ("spark.sql.session.timeZone", "Europe/Oslo"),
-            ]  # fmt: skip
+            shown = rows(cursor, "SET")
+            assert {("a.b", "c d"), ("spark.sql.session.timeZone", "Europe/Oslo")} <= set(shown)
             assert rows(apart, "SET a.b") == [("a.b", "<undefined>")]
             cursor.execute("RESET")
             assert rows(cursor, "SET") == []
+
+
+def test_a_session_is_opened_with_settings(kiln):
+    """Also with those that nobody knows."""
+    given = {"ansi_mode": "false", "it's": 'a "b" \\ ;', "nobody.knows": "", "ünï": "日本"}
+    with kiln.connect(session_configuration=given) as one, kiln.connect() as other:
+        with one.cursor() as cursor, other.cursor() as apart:
+            for text in ("SET", "SET -v"):
+                assert set(given.items()) <= set(rows(cursor, text))
+                assert (names(cursor), types(cursor)) == (["key", "value"], ["string", "string"])
+                assert not set(given.items()) & set(rows(apart, text))
+            assert rows(cursor, "SET ANSI_MODE") == [("ANSI_MODE", "false")]
+            assert rows(cursor, "SET nobody.knows") == [("nobody.knows", "")]
+            cursor.execute("SET nobody.knows = now")
+            assert rows(cursor, "SET nobody.knows") == [("nobody.knows", "now")]
+            cursor.execute("RESET ansi_mode")
+            assert rows(cursor, "SET ansi_mode") == [("ansi_mode", "true")]
+            assert rows(apart, "SET ansi_mode") == [("ansi_mode", "true")]
+
+
+def test_the_name_of_the_schema_is_no_setting(kiln):
+    with kiln.connect(session_configuration={"use:database": "default"}) as connection:
+        with connection.cursor() as cursor:
+            assert "use:database" not in dict(rows(cursor, "SET"))
 
 
 def test_closed_sessions_leave_nothing(kiln, cursor):
