@@ -180,9 +180,8 @@ def _casts(tree: exp.Expression, names: Names) -> None:
         kind = node.to.this.name if isinstance(node.to, exp.DataType) else ""
         if node.meta.get("kiln") or isinstance(node.this, exp.Placeholder):
             continue
-        if kind in _WHOLE and not isinstance(node.this, exp.Literal):
-            node.set("this", macro("whole", node.this))
-        elif kind in _WHOLE and node.this.is_number:
+        plain = isinstance(node.this, exp.Null) or node.this.is_string or node.this.is_int
+        if kind in _WHOLE and not plain:
             node.set("this", macro("whole", node.this))
         elif kind in ("TEXT", "VARCHAR") and not isinstance(node.this, exp.Literal):
             node.set("this", macro("as_text", node.this))
