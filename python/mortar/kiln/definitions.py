@@ -10,9 +10,12 @@ from sqlglot import exp
 
 from .catalogs import PREFIX, identifier, literal, quoted
 from .plan import Plan, Refused
+from .rewrites import macro
 from .words import remember, same
 
 Names = tuple[str, str]
+
+_LIMITED = (exp.DataType.Type.VARCHAR, exp.DataType.Type.CHAR)
 
 
 def define(tree: exp.Expression, names: Names) -> Plan:
@@ -76,6 +79,7 @@ def _create(tree: exp.Create, names: Names) -> Plan:
     comments = _take_comments(tree, table, kind, properties)
     _take_source(tree, properties)
     _parenthesise(tree)
+    _limit_lengths(tree)
     before = _identities(tree, table)
     after = [] if own else _keep_properties(table, names, properties)
     return Plan("none", [*before, _duck(tree), *comments, *after], own=own)
@@ -150,6 +154,16 @@ def _parenthesise(tree: exp.Create) -> None:
     for column in tree.find_all(exp.ComputedColumnConstraint):
         if not isinstance(column.this, exp.Paren):
             column.set("this", exp.Paren(this=column.this.copy()))
+
+
+def _limit_lengths(tree: exp.Create) -> None:
+    """DuckDB takes VARCHAR(n) and CHAR(n) for STRING."""
+    for column in tree.find_all(exp.ColumnDef):
+        kind = column.args.get("kind")
+        if isinstance(kind, exp.DataType) and kind.this in _LIMITED and kind.expressions:
+            fits = macro("fits", exp.column(column.this.copy()), kind.expressions[0].copy())
+            check = exp.CheckColumnConstraint(this=fits)
+            column.append("constraints", exp.ColumnConstraint(kind=check))
 
 
 def _identities(tree: exp.Create, table: exp.Table) -> list[str]:
