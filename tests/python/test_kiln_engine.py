@@ -833,6 +833,41 @@ def test_clean_stop(tmp_path, number):
         socket.create_connection(("127.0.0.1", int(server.url.split(":")[2].split("/")[0])), 1)
 
 
+def test_folders_of_killed_kilns_are_removed(tmp_path, monkeypatch):
+    """And no others: not those of Kilns that live, nor what is only named like them."""
+    def start(name):
+        (tmp_path / name).mkdir()
+        before = set(temporary.iterdir())
+        server = Kiln(tmp_path / name)
+        return server, set(temporary.iterdir()) - before
+
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    lives, (its_folder,) = start("lives")
+    killed, (left,) = start("killed")
+    try:
+        assert killed.end(signal.SIGKILL)[0] == -signal.SIGKILL
+        assert left.is_dir()
+        for name in ("kiln-of-somebody", "elsewhere"):
+            (temporary / name).mkdir()
+        (temporary / "elsewhere" / "kiln.lock").touch()
+        (temporary / "kiln-link").symlink_to(temporary / "elsewhere")
+        (temporary / "kiln-file").touch()
+        others = set(temporary.iterdir()) - {left}
+        after, (new,) = start("after")
+        try:
+            assert set(temporary.iterdir()) == others | {new}
+            with lives.connect() as connection, connection.cursor() as cursor:
+                assert rows(cursor, f"SELECT count(*) FROM {FLIGHTS}") == [(336776,)]
+        finally:
+            assert after.end()[0] == 0
+        assert set(temporary.iterdir()) == others
+    finally:
+        assert lives.end()[0] == 0
+    assert set(temporary.iterdir()) == others - {its_folder}
+
+
 def test_token(tmp_path):
     server = Kiln(tmp_path, "--token", "secret")
     try:
