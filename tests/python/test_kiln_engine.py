@@ -23,6 +23,7 @@ pytest.importorskip("mortar.kiln._kiln", reason="the extension module is not bui
 duckdb = pytest.importorskip("duckdb")
 sql = pytest.importorskip("databricks.sql")
 
+from mortar.kiln import literal_rows
 from mortar.kiln.literal_rows import LONG, literal_insert
 from mortar.kiln.translate import translate
 
@@ -586,6 +587,19 @@ def test_long_inserts_that_are_none(cursor, literals, last):
     message = refusal(cursor, f"INSERT INTO long_way (id) VALUES {values}, {last}")
     assert message.startswith("[PARSE_SYNTAX_ERROR]")
     assert rows(cursor, "SELECT count(*) FROM long_way") == [(0,)]
+
+
+def test_a_shape_whose_translation_depends_on_its_literals_is_none():
+    """1.25BD becomes a DECIMAL(3,2): the words of shapes have no BD, and two examples differ."""
+    start = "INSERT INTO t VALUES "
+    assert literal_rows._translated("(\4BD)", start, start, ("main", "default")) is None
+    assert literal_rows._translated("(\4D)", start, start, ("main", "default")) is not None
+
+
+def test_long_inserts_into_samples_are_refused(cursor):
+    values = ", ".join(["('x', 'y')"] * 1000)
+    message = refusal(cursor, f"INSERT INTO samples.nycflights.airlines VALUES {values}")
+    assert message.startswith("[INSUFFICIENT_PERMISSIONS]")
 
 
 def test_long_insert_overwrites(cursor, literals):
