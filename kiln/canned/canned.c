@@ -251,11 +251,13 @@ void kiln_canned_free(struct kiln_canned *canned)
 
 /* ---- The engine --------------------------------------------------------------------------- */
 
-static bool open_session(void *engine, const char *catalog, const char *schema, void **session,
+static bool open_session(void *engine, const char *catalog, const char *schema,
+                         const struct mtr_thrift_values *settings, void **session,
                          struct kiln_error *err)
 {
   (void)catalog;
   (void)schema;
+  (void)settings;
   (void)err;
   *session = engine;
   return true;

@@ -23,6 +23,7 @@ void kiln_fail(struct kiln_error *err, const char *sqlstate, const char *fmt, ..
  * metadata "Spark:DataType:SqlName". */
 
 struct mtr_TSparkParameter;
+struct mtr_thrift_values; /* codec/thrift/binary.h */
 
 struct kiln_statement {
   const char *sql; /* ends with NUL too */
@@ -50,7 +51,10 @@ struct kiln_answer {
 struct kiln_engine {
   const char *name; /* for /kiln/stats and the log */
   bool inline_ok;   /* execute never blocks: call it on the loop thread, no worker hop */
-  bool (*open_session)(void *engine, const char *catalog, const char *schema, void **session,
+  /* settings is OpenSession's configuration, a map of strings that is empty where there is none;
+   * it may have "use:database", which is the schema already. */
+  bool (*open_session)(void *engine, const char *catalog, const char *schema,
+                       const struct mtr_thrift_values *settings, void **session,
                        struct kiln_error *err);
   void (*close_session)(void *engine, void *session);
   /* statement_ctx is the handle for interrupt and finish; set it before work that takes time. */

@@ -1,6 +1,6 @@
-/* Opening and closing sessions. Of the configuration map only "use:database" counts, which is how
- * Hive's clients name the schema: which settings there are is an engine's affair, and the recorded
- * warehouses answer with an empty one, too. */
+/* Opening and closing sessions. Of the configuration map only "use:database" counts here, which is
+ * how Hive's clients name the schema: which settings there are is the engine's affair, and the
+ * recorded warehouses answer with an empty map, too. */
 #include "kiln/server/session.h"
 
 #include <stdio.h>
@@ -173,10 +173,11 @@ static void run_open(struct kiln_job *job)
 {
   struct kiln_session *session = KILN_OWNER(job, struct kiln_session, job);
   struct kiln_core *core = session->core;
+  const struct mtr_TOpenSessionReq *req = session->opener->request;
 
   session->has_engine_session =
       core->engine->open_session(core->engine_ctx, session->catalog, session->schema,
-                                 &session->engine_session, &session->error);
+                                 &req->configuration, &session->engine_session, &session->error);
 }
 
 static void done_open(struct kiln_job *job)

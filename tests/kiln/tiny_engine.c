@@ -149,12 +149,14 @@ static struct source *make_stream(struct tiny_engine *engine, const char *format
   return source;
 }
 
-static bool open_session(void *engine_ctx, const char *catalog, const char *schema, void **session,
+static bool open_session(void *engine_ctx, const char *catalog, const char *schema,
+                         const struct mtr_thrift_values *settings, void **session,
                          struct kiln_error *err)
 {
   struct tiny_engine *engine = engine_ctx;
 
   (void)schema;
+  (void)settings;
   if (strcmp(catalog, "nowhere") == 0) {
     kiln_fail(err, "42704", "[CATALOG_NOT_FOUND] nowhere");
     return false;

@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -21,6 +22,10 @@ import pytest
 pytest.importorskip("mortar.kiln._kiln", reason="the extension module is not built")
 duckdb = pytest.importorskip("duckdb")
 sql = pytest.importorskip("databricks.sql")
+
+from mortar.kiln import literal_rows
+from mortar.kiln.literal_rows import LONG, literal_insert
+from mortar.kiln.translate import translate
 
 FLIGHTS = "samples.nycflights.flights"
 START_LIMIT_S = 30
@@ -394,6 +399,26 @@ def test_connect_with_names(kiln):
             assert rows(cursor, "SELECT count(*) FROM planes") == [(3322,)]
 
 
+def test_samples_are_only_read(kiln):
+    """Also by statements that leave the catalog out."""
+    with kiln.connect(catalog="samples", schema="nycflights") as connection:
+        with connection.cursor() as cursor:
+            for text in (
+                "INSERT INTO airlines VALUES ('x', 'y')",
+                "DELETE FROM nycflights.airlines",
+                "DROP TABLE airlines",
+                "CREATE TABLE made (a INT)",
+                "CREATE VIEW made AS SELECT 1 AS a",
+                "CREATE SCHEMA made",
+            ):
+                assert refusal(cursor, text).startswith("[INSUFFICIENT_PERMISSIONS]"), text
+            cursor.execute("CREATE TEMP VIEW mine AS SELECT carrier FROM airlines")
+            cursor.execute("CREATE TABLE main.default.kept AS SELECT * FROM mine")
+            assert rows(cursor, "SELECT count(*) FROM main.default.kept") == [(16,)]
+            cursor.execute("DROP TABLE main.default.kept")
+            cursor.execute("DROP VIEW mine")
+
+
 def test_show_and_describe(cursor):
     assert rows(cursor, "SHOW CATALOGS") == [("main",), ("samples",)]
     assert rows(cursor, "SHOW TABLES IN samples.nycflights LIKE 'air*'") == [
@@ -418,7 +443,7 @@ def test_parameters(cursor):
     assert "UNBOUND_SQL_PARAMETER" in refusal(cursor, "SELECT :missing", {"n": 1})
 
 
-# ---- Long INSERTs of literals --------------------------------------------------------------------
+# ---- Long INSERTs --------------------------------------------------------------------
 
 LITERALS = [
     "(1, 'plain', 1.5, DATE '2024-01-31', TIMESTAMP '2024-01-31 12:00:00', TRUE)",
@@ -429,6 +454,8 @@ LITERALS = [
     "(6, '', 7, NULL, NULL, NULL) ",
     "( 7 , '(8, \\'no row\\')' , 7 , NULL , NULL , NULL )",
     "\n(8, '日本語 🎉', 7, NULL, NULL, NULL)",
+    "(-(9), 'a' || 'b' 'c', 1 + 2 * 3, date('2024-01-31'), '2024-01-31 12:00:00'::timestamp, boolean('true'))",
+    "(cast('10' as int), 'a\\0b', decimal('2'), cast(null as date), TIMESTAMP'2024-01-31 12:00:00', cast(0 as boolean))",
 ]
 
 
@@ -447,10 +474,95 @@ def test_long_inserts_mean_what_short_ones_mean(cursor, literals):
     for row in LITERALS:
         cursor.execute(f"INSERT INTO short_way VALUES {row}")
     repeated = ",".join(LITERALS * 40)
-    assert rows(cursor, f"INSERT INTO main.`default`.long_way VALUES {repeated};") == [(320, 320)]
+    assert rows(cursor, f"INSERT INTO main.`default`.long_way VALUES {repeated};") == [(400, 400)]
     expected = rows(cursor, "SELECT * FROM short_way ORDER BY id")
     assert rows(cursor, "SELECT DISTINCT * FROM long_way ORDER BY id") == expected
-    assert expected[3][1] == "a\nb\t\\ ä A q \\% \\_"
+    assert dict(row[:2] for row in expected)[4] == "a\nb\t\\ ä A q \\% \\_"
+    assert dict(row[:2] for row in expected)[10] == "a\0b"
+
+
+UNITS = ["a", " ", "%", "_", "{}", "(", "),", ";", "--", "/*", "ä", "🎉", "\n", "\\\\", "\\'", '\\"', "\\n",
+         "\\0", "\\q", "\\%", "\\_", "\\101", "\\400", "\\u00e4", "\\U0001F389", "%s", "kiln", "90000001"]  # fmt: skip
+
+
+def generated_text(rng):
+    quote = rng.choice("''\"")
+    others = [*UNITS, "'" if quote == '"' else '"']
+    return quote + "".join(rng.choices(others, k=rng.randrange(6))) + quote
+
+
+LITERAL_KINDS = [
+    generated_text,
+    lambda rng: f"X'{rng.randrange(1 << 32):08x}'",
+    lambda rng: str(rng.randrange(10 ** rng.randrange(1, 20))),
+    lambda rng: rng.choice(["{}.{}", ".{1}", "{}."]).format(rng.randrange(99), rng.randrange(9999)),
+    lambda rng: f"{rng.randrange(99)}.{rng.randrange(9)}{rng.choice('eE')}{rng.randrange(-9, 99)}",
+]
+
+
+def generated_shape(rng, depth=3):
+    """Parts of a value: texts, and functions that make a literal."""
+    def of(template, *parts):
+        texts = template.split("?")
+        return sum(([text, *part] for text, part in zip(texts, [*parts, []])), [])
+
+    def inner():
+        return generated_shape(rng, depth - 1)
+
+    literal = [rng.choice(LITERAL_KINDS)]
+    if depth == 0 or rng.random() < 0.4:
+        return literal
+    number = [rng.choice(LITERAL_KINDS[2:])]
+    return rng.choice([
+        lambda: [rng.choice(["NULL", "true", "False", "current_timestamp()"])],
+        lambda: of(rng.choice(["date?", "DATE ?", "timestamp?", "TIMESTAMP_NTZ ?"]), [generated_text]),
+        lambda: of("?" + rng.choice("LSYDFld"), [LITERAL_KINDS[2]]),
+        lambda: of(rng.choice(["-?", "- ?", "+ ?", "(?)", "-(?)", "- -?"]), number),
+        lambda: of(rng.choice(["? || ?", "? + ?", "?*?", "? - ?", "? < ?", "concat(?, ?)"]), inner(), inner()),
+        lambda: of("? ?", [generated_text], [generated_text]),
+        lambda: of("??", ["'a'"], [lambda rng: "'" + rng.choice("xyz") + "'"]),
+        lambda: of(rng.choice(["CAST(? AS INT)", "try_cast(? as array<string>)", "cast(? AS Decimal(10, 2))",
+                               "cast(? as varchar(5))", "int(?)", "string(?)", "decimal(?)"]), inner()),
+        lambda: of(rng.choice(["array(?, ?)", "map(?, ?)", "struct(?, ?)", "coalesce(?, ?)"]), inner(), inner()),
+        lambda: of("map(?, ?, ?, ?)", literal, inner(), [generated_text], inner()),
+        lambda: of("named_struct(?, ?)", ["'name'"], inner()),
+    ])()  # fmt: skip
+
+
+def generated_insert(rng):
+    shapes = [[["DEFAULT"], *(generated_shape(rng) for _ in range(3))] for _ in range(5)]
+    rows, size = [], 0
+    while size <= LONG:
+        values = rng.choice(shapes)
+        rows.append(rng.choice(["({})", "( {}\n)"]).format(", ".join(
+            "".join(part if isinstance(part, str) else part(rng) for part in value)
+            for value in values
+        )))  # fmt: skip
+        size += len(rows[-1])
+    return "INSERT INTO t VALUES " + ",\n".join(rows) + rng.choice(["", ";", " ; "])
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_rows_by_shape_are_what_the_parser_makes_of_them(number):
+    rng = random.Random(f"{os.environ['MORTAR_SEED']} {number}")
+    text = generated_insert(rng)
+    plan = literal_insert(text, ("main", "default"))
+    assert plan is not None, text
+    assert plan.fields() == translate(text, ("main", "default"), []).fields(), text
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "(1.25BD)", "(1 / 2)", "(5 % 3)", "(array(1)[0])", "(INTERVAL '1' DAY)", "(r'a')", "(:p)",
+        "(1 /* one */)", "(1 -- one\n)", "(1, 'open)", "(to_date('2024', 'yyyy'))", "(x)", "(1) (2)",
+        "(date_trunc('year', date'2024-01-31'))", "(\1)", "(\0)", "((SELECT 1))", "(((((((((1)))))))))",
+    ],
+)  # fmt: skip
+def test_rows_that_are_left_to_the_parser(row):
+    """Where a literal decides what becomes of the statement, and where there may be more."""
+    text = "INSERT INTO t VALUES " + ", ".join(["(7)"] * LONG) + ", " + row
+    assert literal_insert(text, ("main", "default")) is None
 
 
 @pytest.mark.parametrize(
@@ -475,6 +587,19 @@ def test_long_inserts_that_are_none(cursor, literals, last):
     message = refusal(cursor, f"INSERT INTO long_way (id) VALUES {values}, {last}")
     assert message.startswith("[PARSE_SYNTAX_ERROR]")
     assert rows(cursor, "SELECT count(*) FROM long_way") == [(0,)]
+
+
+def test_a_shape_whose_translation_depends_on_its_literals_is_none():
+    """1.25BD becomes a DECIMAL(3,2): the words of shapes have no BD, and two examples differ."""
+    start = "INSERT INTO t VALUES "
+    assert literal_rows._translated("(\4BD)", start, start, ("main", "default")) is None
+    assert literal_rows._translated("(\4D)", start, start, ("main", "default")) is not None
+
+
+def test_long_inserts_into_samples_are_refused(cursor):
+    values = ", ".join(["('x', 'y')"] * 1000)
+    message = refusal(cursor, f"INSERT INTO samples.nycflights.airlines VALUES {values}")
+    assert message.startswith("[INSUFFICIENT_PERMISSIONS]")
 
 
 def test_long_insert_overwrites(cursor, literals):
@@ -516,12 +641,35 @@ def test_settings_belong_to_the_session(kiln):
         with one.cursor() as cursor, other.cursor() as apart:
             assert rows(cursor, "SET a.b = 'c d'") == [("a.b", "c d")]
             cursor.execute("SET TIME ZONE 'Europe/Oslo'")
-            assert rows(cursor, "SET") == [
-                ("a.b", "c d"), ("spark.sql.session.timeZone", "Europe/Oslo"),
-            ]  # fmt: skip
+            shown = rows(cursor, "SET")
+            assert {("a.b", "c d"), ("spark.sql.session.timeZone", "Europe/Oslo")} <= set(shown)
             assert rows(apart, "SET a.b") == [("a.b", "<undefined>")]
             cursor.execute("RESET")
             assert rows(cursor, "SET") == []
+
+
+def test_a_session_is_opened_with_settings(kiln):
+    """Also with those that nobody knows."""
+    given = {"ansi_mode": "false", "it's": 'a "b" \\ ;', "nobody.knows": "", "ünï": "日本"}
+    with kiln.connect(session_configuration=given) as one, kiln.connect() as other:
+        with one.cursor() as cursor, other.cursor() as apart:
+            for text in ("SET", "SET -v"):
+                assert set(given.items()) <= set(rows(cursor, text))
+                assert (names(cursor), types(cursor)) == (["key", "value"], ["string", "string"])
+                assert not set(given.items()) & set(rows(apart, text))
+            assert rows(cursor, "SET ANSI_MODE") == [("ANSI_MODE", "false")]
+            assert rows(cursor, "SET nobody.knows") == [("nobody.knows", "")]
+            cursor.execute("SET nobody.knows = now")
+            assert rows(cursor, "SET nobody.knows") == [("nobody.knows", "now")]
+            cursor.execute("RESET ansi_mode")
+            assert rows(cursor, "SET ansi_mode") == [("ansi_mode", "true")]
+            assert rows(apart, "SET ansi_mode") == [("ansi_mode", "true")]
+
+
+def test_the_name_of_the_schema_is_no_setting(kiln):
+    with kiln.connect(session_configuration={"use:database": "default"}) as connection:
+        with connection.cursor() as cursor:
+            assert "use:database" not in dict(rows(cursor, "SET"))
 
 
 def test_closed_sessions_leave_nothing(kiln, cursor):
@@ -697,6 +845,41 @@ def test_clean_stop(tmp_path, number):
             os.kill(pid, 0)
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.1", int(server.url.split(":")[2].split("/")[0])), 1)
+
+
+def test_folders_of_killed_kilns_are_removed(tmp_path, monkeypatch):
+    """And no others: not those of Kilns that live, nor what is only named like them."""
+    def start(name):
+        (tmp_path / name).mkdir()
+        before = set(temporary.iterdir())
+        server = Kiln(tmp_path / name)
+        return server, set(temporary.iterdir()) - before
+
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    lives, (its_folder,) = start("lives")
+    killed, (left,) = start("killed")
+    try:
+        assert killed.end(signal.SIGKILL)[0] == -signal.SIGKILL
+        assert left.is_dir()
+        for name in ("kiln-of-somebody", "elsewhere"):
+            (temporary / name).mkdir()
+        (temporary / "elsewhere" / "kiln.lock").touch()
+        (temporary / "kiln-link").symlink_to(temporary / "elsewhere")
+        (temporary / "kiln-file").touch()
+        others = set(temporary.iterdir()) - {left}
+        after, (new,) = start("after")
+        try:
+            assert set(temporary.iterdir()) == others | {new}
+            with lives.connect() as connection, connection.cursor() as cursor:
+                assert rows(cursor, f"SELECT count(*) FROM {FLIGHTS}") == [(336776,)]
+        finally:
+            assert after.end()[0] == 0
+        assert set(temporary.iterdir()) == others
+    finally:
+        assert lives.end()[0] == 0
+    assert set(temporary.iterdir()) == others - {its_folder}
 
 
 def test_token(tmp_path):

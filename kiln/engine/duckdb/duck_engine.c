@@ -9,11 +9,14 @@
 #include "base/error.h"
 #include "kiln/engine/duckdb/duck_error.h"
 #include "kiln/engine/duckdb/duck_parameters.h"
+#include "kiln/engine/duckdb/duck_settings.h"
 #include "kiln/engine/duckdb/duck_statement.h"
 #include "kiln/engine/translate/translator.h"
 
 /* A few thousand parameters, as many as a client puts into one INSERT. */
 #define PARAMETERS_MAX ((size_t)1 << 20)
+/* What a client sets when it opens a session is a few lines. */
+#define SETTINGS_MAX ((size_t)1 << 20)
 
 struct duck_engine {
   struct duck_api api;
@@ -31,7 +34,8 @@ struct session {
   pthread_mutex_t lock;
   char *catalog, *schema;
   uint64_t number;
-  bool own; /* kiln.s_NUMBER is there */
+  struct mtr_buf own_sql; /* makes kiln.s_NUMBER */
+  bool own;               /* it is there */
 };
 
 /* The names under which one statement runs. */
@@ -67,6 +71,7 @@ static void session_free(struct session *session)
   if (!session) return;
   mtr_free_text(NULL, session->catalog);
   mtr_free_text(NULL, session->schema);
+  mtr_buf_fini(&session->own_sql);
   pthread_mutex_destroy(&session->lock);
   mtr_free(NULL, session, sizeof *session);
 }
@@ -77,6 +82,18 @@ static bool fail_nomem(struct kiln_error *err)
   return false;
 }
 
+static bool fail_status(struct kiln_error *err, const struct mortar_error *cause)
+{
+  if (cause->status == MORTAR_CANCELED) {
+    duck_error_map("INTERRUPT", err);
+    return false;
+  }
+  kiln_fail(err, cause->sqlstate, "[%s] %s SQLSTATE: %s",
+            cause->status == MORTAR_UNSUPPORTED ? "UNSUPPORTED_FEATURE" : "INTERNAL_ERROR",
+            cause->message, cause->sqlstate);
+  return false;
+}
+
 /* What the client asked for, or else what a warehouse starts with. */
 static char *copy_name(const char *name, const char *otherwise)
 {
@@ -84,24 +101,33 @@ static char *copy_name(const char *name, const char *otherwise)
   return mtr_strndup(NULL, name, strlen(name));
 }
 
-static bool open_session(void *engine, const char *catalog, const char *schema, void **out,
+static bool open_session(void *engine, const char *catalog, const char *schema,
+                         const struct mtr_thrift_values *settings, void **out,
                          struct kiln_error *err)
 {
   struct session *session = mtr_calloc(NULL, 1, sizeof *session);
   struct duck_engine *eng = engine;
+  struct mortar_error cause;
+  bool ok = false;
 
   *out = NULL;
   if (!session) return fail_nomem(err);
   pthread_mutex_init(&session->lock, NULL);
+  mtr_buf_init(&session->own_sql, NULL, "settings of a session", SETTINGS_MAX);
   session->number = atomic_fetch_add(&eng->sessions, 1) + 1;
   session->catalog = copy_name(catalog, "main");
   session->schema = copy_name(schema, "default");
-  if (!session->catalog || !session->schema) {
+  if (!session->catalog || !session->schema)
+    fail_nomem(err);
+  else if (duck_settings_write(&session->own_sql, session->number, settings, &cause) != MORTAR_OK)
+    fail_status(err, &cause);
+  else
+    ok = true;
+  if (ok)
+    *out = session;
+  else
     session_free(session);
-    return fail_nomem(err);
-  }
-  *out = session;
-  return true;
+  return ok;
 }
 
 static void close_session(void *engine, void *session)
@@ -120,15 +146,9 @@ static bool own_want(struct duck_engine *engine, struct session *session, struct
 {
   enum mortar_status st = MORTAR_OK;
   struct mortar_error cause;
-  char sql[192];
 
-  (void)snprintf(sql, sizeof sql,
-                 "CREATE SCHEMA kiln.s_%" PRIu64
-                 ";"
-                 "CREATE TABLE kiln.s_%" PRIu64 ".kiln_settings (key VARCHAR, value VARCHAR)",
-                 session->number, session->number);
   pthread_mutex_lock(&session->lock);
-  if (!session->own) st = run_apart(engine, sql, &cause);
+  if (!session->own) st = run_apart(engine, (const char *)session->own_sql.data, &cause);
   session->own = session->own || st == MORTAR_OK;
   pthread_mutex_unlock(&session->lock);
   if (st == MORTAR_OK) return true;
@@ -175,18 +195,6 @@ static bool names_set(struct session *session, const char *catalog, const char *
 }
 
 /* ---- One statement ------------------------------------------------------------------------ */
-
-static bool fail_status(struct kiln_error *err, const struct mortar_error *cause)
-{
-  if (cause->status == MORTAR_CANCELED) {
-    duck_error_map("INTERRUPT", err);
-    return false;
-  }
-  kiln_fail(err, cause->sqlstate, "[%s] %s SQLSTATE: %s",
-            cause->status == MORTAR_UNSUPPORTED ? "UNSUPPORTED_FEATURE" : "INTERNAL_ERROR",
-            cause->message, cause->sqlstate);
-  return false;
-}
 
 /* Statements before the last run for their effect; the last one's result stays open. */
 static bool run_all(struct duck_statement *stmt, const struct kiln_plan *plan,

@@ -12,7 +12,7 @@ struct duck_engine_options {
   const char *setup_sql;         /* DuckDB statements that make catalogs and macros */
   const char *work_folder;       /* where a translator may put the files of the sample tables */
   const char *const *translator; /* the command of a translator process, ended by NULL */
-  int64_t translate_timeout_ms;  /* for one statement; 0: 10 seconds */
+  int64_t translate_timeout_ms;  /* as struct kiln_translator_options has it */
 };
 
 /* The table of functions; its engine argument is a struct duck_engine. */

@@ -135,15 +135,30 @@ static struct mtr_span name_in(struct mtr_span line)
   return without_prefix(at < line.size ? cut_at(line, at + 1, "\"") : line);
 }
 
+/* An error that a CHECK raises stands at the end of the line, in parentheses. */
+static struct mtr_span raised_by_check(struct mtr_span line)
+{
+  static const char word[] = "(Error: [";
+  size_t from = find(line, word) + strlen(word) - 1;
+
+  if (from >= line.size || line.data[line.size - 1] != ')') return mtr_span_of(NULL, 0);
+  return mtr_span_of(line.data + from, line.size - from - 1);
+}
+
 /* Errors that Kiln's own macros and statements raise carry their condition and SQLSTATE. */
 static bool pass_through(const char *text, struct kiln_error *err)
 {
   struct mtr_span line = after_kind(text);
   static const char word[] = "SQLSTATE: ";
-  size_t at = find(line, word);
   char five[6] = "XX000";
+  size_t at;
 
-  if (!starts_with(text, "Invalid Input Error: [")) return false;
+  if (starts_with(text, "Constraint Error: CHECK"))
+    line = raised_by_check(line);
+  else if (!starts_with(text, "Invalid Input Error: ["))
+    return false;
+  if (line.size == 0) return false;
+  at = find(line, word);
   if (at + strlen(word) + 5 <= line.size) memcpy(five, line.data + at + strlen(word), 5);
   kiln_fail(err, five, "%.*s", MTR_SPAN_ARG(line));
   return true;

@@ -16,7 +16,8 @@ enum {
   MAX_WORKERS = 8,    /* as many as the server has threads that could ask */
   MAX_ARGUMENTS = 16, /* of the command; ours has 3 */
   CACHE_ENTRIES = 1024,
-  TIMEOUT_MS = 10000, /* the longest honest text seen took 30 ms */
+  TIMEOUT_MS = 10000, /* the longest honest text of a screen or two took 30 ms */
+  BYTES_PER_MS = 10,  /* and longer ones took 1 ms for 20 to 200 bytes */
   LOOK_MS = 20        /* how often a wait for a free worker looks whether it was cancelled */
 };
 
@@ -173,14 +174,16 @@ static enum mortar_status exchange(struct kiln_translator *tr, struct slot *slot
   return st;
 }
 
-/* One statement on one slot; more are fields that are encoded already. A process that ended may
- * have done so before it was asked, so the message is sent once more, to a new one. */
+/* One statement on one slot: its text is the second field; more are fields that are encoded
+ * already. A process that ended may have done so before it was asked, so the message is sent once
+ * more, to a new one. */
 static enum mortar_status ask(struct kiln_translator *tr, const struct mtr_span *fields,
                               size_t count, struct mtr_span more, const atomic_bool *stop,
                               struct kiln_plan **out, struct mortar_error *err)
 {
   enum mortar_status st = MORTAR_OK;
-  int64_t deadline = mtr_deadline_after(mtr_clock_now(), tr->timeout_ms);
+  int64_t limit_ms = tr->timeout_ms + (int64_t)(fields[1].size / BYTES_PER_MS);
+  int64_t deadline = mtr_deadline_after(mtr_clock_now(), limit_ms);
   struct slot *slot = NULL;
 
   MTR_TRY(take(tr, deadline, stop, &slot, err));

@@ -13,7 +13,7 @@ struct kiln_translator;
 
 struct kiln_translator_options {
   const char *const *argv; /* the command, ended by NULL; copied */
-  int64_t timeout_ms;      /* for one statement; 0: 10 seconds */
+  int64_t timeout_ms;      /* for one statement of a few bytes; 0: 10 seconds; long ones get more */
 };
 
 /* Starts the first processes and does not wait for them. */

@@ -6,7 +6,6 @@ import argparse
 import os
 import signal
 import sys
-import tempfile
 from collections.abc import Callable
 from importlib.resources import files
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from .. import __version__
+from .work_folder import locked_folder
 
 HTTP_PATH = "/sql/1.0/warehouses/kiln"
 
@@ -149,8 +149,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _end)
-        with tempfile.TemporaryDirectory(prefix="kiln-") as work_folder:
-            _serve(arguments, work_folder)
+        with locked_folder() as folder:
+            _serve(arguments, folder)
     except _Ended:
         pass
     return 0

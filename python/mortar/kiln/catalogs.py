@@ -28,3 +28,9 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """A text as a DuckDB string literal."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def text_literal(text: str) -> str:
+    """A text as a DuckDB expression. Its string literals can't hold NUL."""
+    parts = [literal(part) for part in text.split("\0")]
+    return parts[0] if len(parts) == 1 else "(" + " || CHR(0) || ".join(parts) + ")"

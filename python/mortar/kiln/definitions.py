@@ -10,9 +10,12 @@ from sqlglot import exp
 
 from .catalogs import PREFIX, identifier, literal, quoted
 from .plan import Plan, Refused
+from .rewrites import macro
 from .words import remember, same
 
 Names = tuple[str, str]
+
+_LIMITED = (exp.DataType.Type.VARCHAR, exp.DataType.Type.CHAR)
 
 
 def define(tree: exp.Expression, names: Names) -> Plan:
@@ -30,8 +33,18 @@ def _duck(tree: exp.Expression) -> str:
     return tree.sql("duckdb", comments=False)
 
 
+def targets(tree: exp.Expression) -> list[exp.Expression]:
+    """What a statement changes, makes or drops. Where DROP's
+    are depends on sqlglot's version."""
+    if isinstance(tree, exp.TruncateTable):
+        return tree.expressions
+    found = tree.args.get("tables") or [tree.this]
+    return [item.this if isinstance(item, (exp.Schema, exp.UserDefinedFunction)) else item
+            for item in found]  # fmt: skip
+
+
 def _target(tree: exp.Expression) -> exp.Table | None:
-    found = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    found = targets(tree)[0]
     return found if isinstance(found, exp.Table) else None
 
 
@@ -53,9 +66,9 @@ def _settle(table: exp.Table, names: Names) -> None:
 
 def _create(tree: exp.Create, names: Names) -> Plan:
     table, kind = _target(tree), (tree.kind or "").upper()
-    if table is None or kind not in ("TABLE", "VIEW", "SCHEMA", "DATABASE", "FUNCTION"):
+    if table is None or kind not in ("TABLE", "VIEW", "SCHEMA", "FUNCTION"):
         return Plan("none", [_duck(tree)])
-    if kind in ("SCHEMA", "DATABASE"):
+    if kind == "SCHEMA":
         return _create_schema(tree, table, names)
     properties = _take_properties(tree)
     own = any(isinstance(item, exp.TemporaryProperty) for item in properties)
@@ -66,13 +79,13 @@ def _create(tree: exp.Create, names: Names) -> Plan:
     comments = _take_comments(tree, table, kind, properties)
     _take_source(tree, properties)
     _parenthesise(tree)
+    _limit_lengths(tree)
     before = _identities(tree, table)
     after = [] if own else _keep_properties(table, names, properties)
     return Plan("none", [*before, _duck(tree), *comments, *after], own=own)
 
 
 def _create_schema(tree: exp.Create, table: exp.Table, names: Names) -> Plan:
-    tree.set("kind", "SCHEMA")
     properties = _take_properties(tree)
     if not table.catalog:
         table.set("catalog", identifier(names[0]))
@@ -141,6 +154,16 @@ def _parenthesise(tree: exp.Create) -> None:
     for column in tree.find_all(exp.ComputedColumnConstraint):
         if not isinstance(column.this, exp.Paren):
             column.set("this", exp.Paren(this=column.this.copy()))
+
+
+def _limit_lengths(tree: exp.Create) -> None:
+    """DuckDB takes VARCHAR(n) and CHAR(n) for STRING."""
+    for column in tree.find_all(exp.ColumnDef):
+        kind = column.args.get("kind")
+        if isinstance(kind, exp.DataType) and kind.this in _LIMITED and kind.expressions:
+            fits = macro("fits", exp.column(column.this.copy()), kind.expressions[0].copy())
+            check = exp.CheckColumnConstraint(this=fits)
+            column.append("constraints", exp.ColumnConstraint(kind=check))
 
 
 def _identities(tree: exp.Create, table: exp.Table) -> list[str]:
@@ -256,11 +279,8 @@ def _alter_column(table: str, action: exp.AlterColumn) -> str:
 
 def _drop(tree: exp.Drop, names: Names) -> Plan:
     """What Kiln remembers of a table goes with it."""
-    table, kind = tree.this, (tree.args.get("kind") or "").upper()
-    if kind == "DATABASE":
-        tree.set("kind", "SCHEMA")
-        kind = "SCHEMA"
-    if not isinstance(table, exp.Table) or kind not in ("TABLE", "VIEW", "SCHEMA"):
+    table, kind = _target(tree), (tree.args.get("kind") or "").upper()
+    if table is None or kind not in ("TABLE", "VIEW", "SCHEMA"):
         return Plan("none", [_duck(tree)])
     if kind == "SCHEMA" and not table.catalog:
         table.set("catalog", identifier(names[0]))

@@ -23,6 +23,14 @@ def _parse_cast(parser: Databricks.Parser, strict: bool) -> exp.Expression:
     return cast
 
 
+CAST_FUNCTIONS = {
+    "bigint": "BIGINT", "binary": "BINARY", "boolean": "BOOLEAN", "date": "DATE",
+    "decimal": "DECIMAL(10,0)", "double": "DOUBLE", "float": "FLOAT", "int": "INT",
+    "smallint": "SMALLINT", "string": "STRING", "timestamp": "TIMESTAMP", "tinyint": "TINYINT",
+}  # fmt: skip
+"""Functions of one argument that are casts, and are named like CAST(...)."""
+
+
 class _AsWritten(Databricks):
     class Parser(Databricks.Parser):
         FUNCTIONS: dict = {}
@@ -145,6 +153,8 @@ class _SparkText(Databricks.Generator):
         arguments = [self.sql(argument) for argument in expression.expressions]
         if name in ("isnull", "isnotnull") and len(arguments) == 1:
             return f"({arguments[0]} IS {'NOT ' if name == 'isnotnull' else ''}NULL)"
+        if name in CAST_FUNCTIONS and len(arguments) == 1:
+            return f"CAST({arguments[0]} AS {CAST_FUNCTIONS[name]})"
         if name == "from_json":
             arguments = arguments[:1]
         count, more = _DEFAULTS.get(name, (-1, ""))
@@ -200,7 +210,8 @@ def _shown(item: exp.Expression) -> str:
         if isinstance(star.parent, (exp.Count, exp.Anonymous)):
             star.replace(exp.Literal.number(1))
     generator = _SparkText(dialect="databricks", normalize_functions="lower", comments=False)
-    return generator.generate(item, copy=False)
+    # generate() would strip the blanks of a literal. DuckDB's names end with NUL, so they have none.
+    return generator.sql(item).replace("\0", "")
 
 
 # Functions that are written without parentheses, too.

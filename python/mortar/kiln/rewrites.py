@@ -14,6 +14,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 
+from .catalogs import text_literal
+from .naming import CAST_FUNCTIONS
 from .plan import Refused
 
 Names = tuple[str, str]
@@ -164,15 +166,22 @@ def _int_functions(tree: exp.Expression, names: Names) -> None:
             _replace(node, lambda copy: _cast(copy, "INT"))
 
 
+def _cast_functions(tree: exp.Expression, names: Names) -> None:
+    """sqlglot knows some of them as casts and leaves the others as they are."""
+    for node in _each(tree, exp.Anonymous):
+        kind = CAST_FUNCTIONS.get(node.name.lower())
+        if kind and len(node.expressions) == 1:
+            node.replace(exp.cast(node.expressions[0], kind, dialect="databricks"))
+
+
 def _casts(tree: exp.Expression, names: Names) -> None:
     """DuckDB rounds where a warehouse cuts off, and writes a time zone behind times."""
     for node in _each(tree, exp.Cast):
         kind = node.to.this.name if isinstance(node.to, exp.DataType) else ""
         if node.meta.get("kiln") or isinstance(node.this, exp.Placeholder):
             continue
-        if kind in _WHOLE and not isinstance(node.this, exp.Literal):
-            node.set("this", macro("whole", node.this))
-        elif kind in _WHOLE and node.this.is_number:
+        plain = isinstance(node.this, exp.Null) or node.this.is_string or node.this.is_int
+        if kind in _WHOLE and not plain:
             node.set("this", macro("whole", node.this))
         elif kind in ("TEXT", "VARCHAR") and not isinstance(node.this, exp.Literal):
             node.set("this", macro("as_text", node.this))
@@ -211,6 +220,13 @@ def _percentiles(tree: exp.Expression, names: Names) -> None:
     for node in _each(tree, exp.Quantile):
         arguments = [node.this, node.args["quantile"]]
         node.replace(exp.Anonymous(this="quantile_cont", expressions=arguments))
+
+
+def _nul_characters(tree: exp.Expression, names: Names) -> None:
+    """DuckDB's texts of statements end with NUL, so a literal can hold none."""
+    for node in tree.find_all(exp.Literal):
+        if node.is_string and "\0" in node.name:
+            node.replace(sqlglot.parse_one(text_literal(node.name), dialect="duckdb"))
 
 
 def _tries(tree: exp.Expression, names: Names) -> None:
@@ -276,6 +292,39 @@ def _type_of(text: str) -> exp.DataType:
         except (SqlglotError, ValueError):
             continue
     raise Refused("PARSE_SYNTAX_ERROR", "42601", f"Syntax error in the schema '{text}'.")
+
+
+_HOLDS_STRUCTS = (exp.Array, exp.Map, exp.VarMap, exp.Paren, exp.Alias)
+
+
+def _structs_by_place(tree: exp.Expression, names: Names) -> None:
+    """A struct that is written to a column fits it by place; DuckDB looks for equal names unless
+    the struct has none."""
+    for node in tree.find_all(exp.Insert, exp.Update):
+        for value in _written_values(node):
+            _forget_fields(value)
+
+
+def _written_values(node: exp.Insert | exp.Update) -> list[exp.Expression]:
+    if isinstance(node, exp.Update):
+        return [item.expression for item in node.expressions if isinstance(item, exp.EQ)]
+    source = node.expression
+    if isinstance(source, exp.Values):
+        return [value for row in source.expressions for value in row.expressions or [row]]
+    by_place = isinstance(source, (exp.Select, exp.Tuple)) and not node.args.get("by_name")
+    return list(source.expressions) if by_place else []
+
+
+def _forget_fields(node: exp.Expression) -> None:
+    if isinstance(node, exp.Struct):
+        values = [item.expression if isinstance(item, exp.PropertyEQ) else item.unalias()
+                  for item in node.expressions]  # fmt: skip
+        node.replace(row := exp.Anonymous(this="row", expressions=values))
+        node = row
+    elif not isinstance(node, _HOLDS_STRUCTS):
+        return
+    for inner in list(node.iter_expressions()):
+        _forget_fields(inner)
 
 
 # ---- Rows out of values --------------------------------------------------------------------------
@@ -438,11 +487,23 @@ def _targets(tree: exp.Expression, names: Names) -> None:
                 assignment.this.replace(exp.column(assignment.this.this.copy()))
 
 
+def _databases(tree: exp.Expression, names: Names) -> None:
+    """DATABASE is another word for SCHEMA, but sqlglot takes what follows for a table."""
+    if not isinstance(tree, (exp.Create, exp.Drop)) or (tree.args.get("kind") or "") != "DATABASE":
+        return
+    tree.set("kind", "SCHEMA")
+    table = tree.find(exp.Table)
+    if table is not None and table.this is not None:
+        schema = exp.Table(db=table.this.copy(), catalog=table.args.get("db"))
+        table.replace(schema)
+
+
 # Before names of tables are looked at.
-EARLY = (_named_tables, _versions)
+EARLY = (_named_tables, _versions, _databases)
 
 REWRITES = (
-    _session_functions, _timestamps, _intervals, _unix_times, _truncated_dates, _date_arithmetic,
-    _percentiles, _formats, _map_keys, _tries, _lambdas, _from_json, _brackets, _int_functions,
-    _casts, _division, _name_values, _groupings, _targets, _lateral_views, _selected_rows,
+    _session_functions, _cast_functions, _timestamps, _intervals, _unix_times, _truncated_dates,
+    _date_arithmetic, _percentiles, _formats, _map_keys, _tries, _lambdas, _from_json, _brackets,
+    _int_functions, _casts, _division, _structs_by_place, _nul_characters, _name_values, _groupings,
+    _targets, _lateral_views, _selected_rows,
 )  # fmt: skip

@@ -15,8 +15,8 @@ from .catalogs import SAMPLES, inner, literal, quoted
 from .plan import Plan, Refused
 from .translate import translate
 from .words import (
-    NAME, Names, parts, probe, probe_catalog, probe_schema, remember, rows, same, schema_of,
-    table_of, text_of, words,
+    NAME, Names, keep_samples, parts, probe, probe_catalog, probe_schema, remember, rows, same,
+    schema_of, table_of, text_of, words,
 )  # fmt: skip
 
 _COMMENTS = re.compile(r"\A(?:\s+|--[^\n]*(?:\n|\Z)|/\*.*?\*/)+", re.S)
@@ -116,6 +116,7 @@ def _comment(match: Match[str], names: Names) -> Plan:
     else:
         catalog, schema = schema_of(match[2], names)
         first = probe_schema(catalog, schema)
+    keep_samples(catalog)
     return Plan("none", [first, *remember((catalog, schema, ""), {"comment": value})])
 
 
@@ -126,11 +127,14 @@ _PAIR = re.compile(
 
 def _set_properties(match: Match[str], names: Names) -> Plan:
     pairs = {text_of(pair[1]): text_of(pair[2] or "") for pair in _PAIR.finditer(match[2])}
-    return Plan("none", [probe(match[1], names), *remember(table_of(match[1], names), pairs)])
+    table = table_of(match[1], names)
+    keep_samples(table[0])
+    return Plan("none", [probe(match[1], names), *remember(table, pairs)])
 
 
 def _unset_properties(match: Match[str], names: Names) -> Plan:
     table = table_of(match[1], names)
+    keep_samples(table[0])
     where = " AND ".join(same(c, v) for c, v in zip(("catalog", "schema", "name"), table))
     keys = ", ".join(literal(text_of(pair[1])) for pair in _PAIR.finditer(match[2]))
     delete = f"DELETE FROM kiln.main.properties WHERE {where} AND key IN ({keys})"

@@ -24,6 +24,11 @@ CREATE TABLE kiln.main.properties
 
 CREATE MACRO kiln.main.require(found, message) AS CASE WHEN NOT found THEN error(message) END;
 
+-- What CHECK asks of a CHAR(n) or VARCHAR(n) column. Blanks at the end do not count.
+CREATE MACRO kiln.main.fits(x, n) AS kiln.main.require(length(rtrim(x, ' ')) <= n,
+  '[DELTA_EXCEED_CHAR_VARCHAR_LIMIT] Value exceeds char/varchar type length limitation. '
+  || 'Failed check: (length <= ' || n || '). SQLSTATE: 22001');
+
 -- Numbers. Only what is written out in full below calls DuckDB's function of the same name.
 CREATE MACRO kiln.main.checked_divide(a, b) AS
   CASE WHEN b = 0 THEN error('[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate '

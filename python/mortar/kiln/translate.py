@@ -12,12 +12,14 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType
 
 from . import catalogs
-from .definitions import define
+from .definitions import define, targets
 from .naming import name_columns
 from .plan import Plan, Refused
 from .rewrites import EARLY, REWRITES
+from .words import keep_samples
 
 _QUERIES = (exp.Query, exp.Subquery)
+_CHANGES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 _DEFINITIONS = (exp.Create, exp.Drop, exp.Alter, exp.TruncateTable, exp.Comment)
 
 
@@ -41,6 +43,7 @@ def translate(sql: str, names: Names, parameters: list[Parameter]) -> Plan:
     for rewrite in EARLY:
         rewrite(tree, names)
     _qualify(tree, names[0])
+    _keep_samples(tree, names[0])
     for rewrite in REWRITES:
         rewrite(tree, names)
     plan = _plan(tree, sql, names)
@@ -178,7 +181,7 @@ def _qualify(tree: exp.Expression, catalog: str) -> None:
     """Catalogs have other names inside DuckDB. A schema without a catalog gets the current one:
     DuckDB would take `schema.table` for `catalog.table` where a catalog is called so."""
     for table in list(tree.find_all(exp.Table)):
-        if table.db.lower() == "information_schema":
+        if table.db.lower() == "information_schema" and table.name:
             _qualify_information(table, table.catalog or catalog)
         elif table.catalog:
             table.set("catalog", catalogs.identifier(table.catalog))
@@ -201,6 +204,26 @@ def _qualify_information(table: exp.Table, catalog: str) -> None:
     query = query.where(exp.column("table_catalog").eq(exp.Literal.string(catalog.lower())))
     alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
     table.replace(exp.Subquery(this=query, alias=alias))
+
+
+def _keep_samples(tree: exp.Expression, catalog: str) -> None:
+    """Refuses what would change the samples."""
+    if not isinstance(tree, (*_CHANGES, *_DEFINITIONS)):
+        return
+    for target in targets(tree):
+        if not isinstance(target, (exp.Table, exp.Column)):
+            continue
+        if target.catalog:
+            keep_samples(target.catalog.removeprefix(catalogs.PREFIX))
+        elif not _is_temporary(tree):
+            keep_samples(catalog)
+
+
+def _is_temporary(tree: exp.Expression) -> bool:
+    """A temporary view is in no catalog; where there are samples, DROP VIEW can mean no other."""
+    if isinstance(tree, exp.Create):
+        return tree.find(exp.TemporaryProperty) is not None
+    return isinstance(tree, exp.Drop) and (tree.args.get("kind") or "").upper() == "VIEW"
 
 
 def _uses_samples(tree: exp.Expression) -> bool:

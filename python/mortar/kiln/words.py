@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from .catalogs import SAMPLES, inner, literal, quoted
-from .plan import Plan
+from .plan import Plan, Refused
 
 Names = tuple[str, str]
 """The current catalog and schema."""
@@ -86,6 +86,13 @@ def rows(*statements: str, catalog: str = "") -> Plan:
 def same(column: str, value: str) -> str:
     """Names are compared without case."""
     return f"lower({column}) = {literal(value.lower())}"
+
+
+def keep_samples(catalog: str) -> None:
+    """Refuses to change something in a catalog that cannot be written."""
+    if catalog.lower() == SAMPLES:
+        text = f"Insufficient privileges: the catalog `{catalog}` can only be read."
+        raise Refused("INSUFFICIENT_PERMISSIONS", "42501", text)
 
 
 def probe(name: str, names: Names) -> str:

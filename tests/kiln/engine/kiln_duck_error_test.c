@@ -32,6 +32,14 @@ static const struct {
     {"Invalid Input Error: [DIVIDE_BY_ZERO] Division. SQLSTATE: 22012", "22012",
      "[DIVIDE_BY_ZERO] Division. SQLSTATE: 22012"},
     {"Invalid Input Error: [ODD] no state, cut SQLSTATE: 2", "XX000", "[ODD] no state"},
+    {"Constraint Error: CHECK constraint failed on table v with expression CHECK(f(a, 3)) (Error: "
+     "[TOO_LONG] Three. SQLSTATE: 22001)",
+     "22001", "[TOO_LONG] Three. SQLSTATE: 22001"},
+    {"Constraint Error: CHECK constraint failed on table v with expression CHECK((a < '(Error: [', "
+     "1",
+     "23001", "[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES]"},
+    {"Constraint Error: CHECK constraint failed on table v with expression CHECK((a < 3))", "23001",
+     "[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES]"},
     {"INTERRUPT Error: Interrupted!", "HY008", "[OPERATION_CANCELED]"},
     {"Odd Error: what\nlines", "XX000", "[INTERNAL_ERROR] Odd Error: what\nlines"},
     {"Catalog Error: Table with name ", "XX000", "[INTERNAL_ERROR]"},

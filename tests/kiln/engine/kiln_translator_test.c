@@ -54,7 +54,7 @@ static void test_a_plan_is_cached(void **state)
   kiln_translator_free(tr);
 }
 
-/* A long text asks again, and the process has nothing more to say. */
+/* A long text asks again: what is in the cache comes whether the statement was cancelled or not. */
 static void test_a_long_text_is_not_cached(void **state)
 {
   static char sql[(64 << 10) + 2];
@@ -65,7 +65,22 @@ static void test_a_long_text_is_not_cached(void **state)
   memset(sql, 'x', sizeof sql - 1);
   assert_int_equal(ask(tr, sql, &never, &plan), MORTAR_OK);
   kiln_plan_unref(plan);
+  assert_int_equal(ask(tr, sql, &always, &plan), MORTAR_CANCELED);
+  kiln_translator_free(tr);
+}
+
+/* Its limit is that of a short one and a millisecond for ten bytes. */
+static void test_a_long_text_may_take_longer(void **state)
+{
+  static char sql[(10 << 10) + 1];
+  struct kiln_translator *tr = translator_of(silent, 100);
+  struct kiln_plan *plan;
+  int64_t start = mtr_clock_now();
+
+  (void)state;
+  memset(sql, 'x', sizeof sql - 1);
   assert_int_equal(ask(tr, sql, &never, &plan), MORTAR_TIMEOUT);
+  assert_true(mtr_clock_now() - start >= MTR_SECOND);
   kiln_translator_free(tr);
 }
 
@@ -107,6 +122,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_plan_is_cached),
       cmocka_unit_test(test_a_long_text_is_not_cached),
+      cmocka_unit_test(test_a_long_text_may_take_longer),
       cmocka_unit_test(test_a_silent_process_is_replaced),
       cmocka_unit_test(test_failures),
   };

@@ -1,0 +1,61 @@
+/* Writes the statements that make a session's own schema. */
+#include "kiln/engine/duckdb/duck_settings.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "codec/thrift/binary.h"
+
+static bool keeps(struct mtr_span text)
+{
+  return mtr_utf8_valid(text) && (text.size == 0 || !memchr(text.data, '\0', text.size));
+}
+
+/* A text between single quotes, which are doubled inside. */
+static enum mortar_status put_text(struct mtr_buf *out, struct mtr_span text,
+                                   struct mortar_error *err)
+{
+  size_t i;
+
+  MTR_TRY(mtr_buf_append(out, "'", 1, err));
+  for (i = 0; i < text.size; i++) {
+    if (text.data[i] == '\'') MTR_TRY(mtr_buf_append(out, "'", 1, err));
+    MTR_TRY(mtr_buf_append(out, text.data + i, 1, err));
+  }
+  return mtr_buf_append(out, "'", 1, err);
+}
+
+static enum mortar_status put_setting(struct mtr_buf *out, uint64_t number, struct mtr_span key,
+                                      struct mtr_span value, struct mortar_error *err)
+{
+  MTR_TRY(
+      mtr_buf_printf(out, err, "; INSERT INTO kiln.s_%" PRIu64 ".kiln_settings VALUES (", number));
+  MTR_TRY(put_text(out, key, err));
+  MTR_TRY(mtr_buf_append(out, ", ", 2, err));
+  MTR_TRY(put_text(out, value, err));
+  return mtr_buf_append(out, ")", 1, err);
+}
+
+enum mortar_status duck_settings_write(struct mtr_buf *out, uint64_t number,
+                                       const struct mtr_thrift_values *settings,
+                                       struct mortar_error *err)
+{
+  struct mtr_tr rd;
+  uint32_t i;
+
+  MTR_TRY(mtr_buf_printf(out, err,
+                         "CREATE SCHEMA kiln.s_%" PRIu64 "; CREATE TABLE kiln.s_%" PRIu64
+                         ".kiln_settings (key VARCHAR, value VARCHAR)",
+                         number, number));
+  mtr_tr_init(&rd, settings->bytes);
+  for (i = 0; i < settings->count; i++) {
+    struct mtr_span key = mtr_tr_string(&rd), value = mtr_tr_string(&rd);
+
+    if (!keeps(key) || !keeps(value) || mtr_span_equal(key, mtr_span_text("use:database")))
+      continue;
+    MTR_TRY(put_setting(out, number, key, value, err));
+  }
+  return mtr_buf_append(out, "", 1, err);
+}

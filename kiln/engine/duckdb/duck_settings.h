@@ -1,0 +1,18 @@
+/* A session's own schema in DuckDB, kiln.s_NUMBER: it holds its temporary views and, in the table
+ * kiln_settings, its settings. Those that a session is opened with are the table's first rows; what
+ * they mean is not looked at. */
+#ifndef KILN_ENGINE_DUCKDB_DUCK_SETTINGS_H
+#define KILN_ENGINE_DUCKDB_DUCK_SETTINGS_H
+
+#include "base/buf.h"
+
+struct mtr_thrift_values;
+
+/* Appends the statements that make the schema, and NUL. settings is a checked map of strings.
+ * "use:database", which names a schema, is none of them, and neither is what is no UTF-8 or has a
+ * NUL: DuckDB has no such texts. */
+MORTAR_MUST_USE enum mortar_status duck_settings_write(struct mtr_buf *out, uint64_t number,
+                                                       const struct mtr_thrift_values *settings,
+                                                       struct mortar_error *err);
+
+#endif
