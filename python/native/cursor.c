@@ -32,15 +32,31 @@ static void link_out(CursorObject *cur)
   cur->next = cur->prev = NULL;
 }
 
+/* given is NULL when the attribute is deleted. What is too large for a count of rows means all. */
+static int set_arraysize(CursorObject *cur, PyObject *given)
+{
+  Py_ssize_t size = 0;
+
+  if (given && PyIndex_Check(given) && !PyBool_Check(given)) size = PyNumber_AsSsize_t(given, NULL);
+  if (PyErr_Occurred()) return -1;
+  if (size <= 0) {
+    (void)native_raise_text(cur->conn->state, "ProgrammingError",
+                            "arraysize must be a positive int");
+    return -1;
+  }
+  cur->arraysize = size;
+  return 0;
+}
+
 static PyObject *cur_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
   static char *names[] = {"connection", "arraysize", "buffer_size_bytes", "row_limit", NULL};
   struct native_state *state = native_state_of_type(type);
-  PyObject *connection, *row_limit = Py_None;
-  Py_ssize_t arraysize = DEFAULT_ARRAYSIZE, buffer_size = DEFAULT_BUFFER_SIZE;
+  PyObject *connection, *arraysize = NULL, *row_limit = Py_None;
+  Py_ssize_t buffer_size = DEFAULT_BUFFER_SIZE;
   CursorObject *cur;
 
-  if (!state || !PyArg_ParseTupleAndKeywords(args, kwargs, "O!|nnO", names, state->connection_type,
+  if (!state || !PyArg_ParseTupleAndKeywords(args, kwargs, "O!|OnO", names, state->connection_type,
                                              &connection, &arraysize, &buffer_size, &row_limit))
     return NULL;
   if (row_limit != Py_None)
@@ -48,9 +64,13 @@ static PyObject *cur_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   cur = CUR(type->tp_alloc(type, 0));
   if (!cur) return NULL;
   cur->conn = (ConnectionObject *)Py_NewRef(connection);
-  cur->arraysize = arraysize;
+  cur->arraysize = DEFAULT_ARRAYSIZE;
   cur->buffer_size = buffer_size;
   cur->rowcount = -1;
+  if (arraysize && set_arraysize(cur, arraysize) < 0) {
+    Py_DECREF(cur);
+    return NULL;
+  }
   cur->open = 1;
   link_in(cur);
   return (PyObject *)cur;
@@ -389,6 +409,18 @@ static PyObject *cur_get_open(PyObject *op, void *closure)
   return PyBool_FromLong(CUR(op)->open);
 }
 
+static PyObject *cur_get_arraysize(PyObject *op, void *closure)
+{
+  (void)closure;
+  return PyLong_FromSsize_t(CUR(op)->arraysize);
+}
+
+static int cur_set_arraysize(PyObject *op, PyObject *value, void *closure)
+{
+  (void)closure;
+  return set_arraysize(CUR(op), value);
+}
+
 static PyObject *cur_get_lastrowid(PyObject *op, void *closure)
 {
   (void)op;
@@ -421,14 +453,14 @@ static PyGetSetDef cur_getset[] = {
      "A tuple of seven for each column of the active result; None without one.", NULL},
     {"query_id", cur_get_query_id, NULL, "The id of the last statement, or None.", NULL},
     {"open", cur_get_open, NULL, "True until close() is called.", NULL},
+    {"arraysize", cur_get_arraysize, cur_set_arraysize,
+     "How many rows fetchmany() takes when it is not told.", NULL},
     {"lastrowid", cur_get_lastrowid, NULL, "Always None.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMemberDef cur_members[] = {
     {"connection", T_OBJECT_EX, offsetof(CursorObject, conn), READONLY, "The connection."},
-    {"arraysize", T_PYSSIZET, offsetof(CursorObject, arraysize), 0,
-     "How many rows fetchmany() takes when it is not told."},
     {"buffer_size_bytes", T_PYSSIZET, offsetof(CursorObject, buffer_size), 0,
      "Kept for older programs; the size of pages is an option of the connection."},
     {"rowcount", T_LONGLONG, offsetof(CursorObject, rowcount), 0,

@@ -133,6 +133,21 @@ def test_wrong_arguments(cursor, connection):
     assert cursor.fetchmany(0) == [] and cursor.fetchmany(size=5) == [(1,)]
 
 
+@pytest.mark.parametrize("bad", [0, -1, -(10**30), True, 1.5, "10", None])
+def test_arraysize_is_a_positive_int(connection, bad):
+    cursor = connection.cursor(arraysize=2)
+    with pytest.raises(sql.ProgrammingError, match="arraysize must be a positive int"):
+        cursor.arraysize = bad
+    with pytest.raises(sql.ProgrammingError, match="arraysize must be a positive int"):
+        connection.cursor(bad)
+    with pytest.raises(sql.ProgrammingError, match="arraysize must be a positive int"):
+        del cursor.arraysize
+    assert cursor.arraysize == 2
+    assert len(cursor.execute("SELECT * FROM range(5)").fetchmany()) == 2
+    cursor.arraysize = 10**30
+    assert len(cursor.fetchmany()) == 3 and connection.cursor().arraysize == 100000
+
+
 def test_a_refused_argument_keeps_the_result(cursor):
     cursor.execute("SELECT 7")
     for given in ({"parameters": [1]}, {"parameters": {"a": 1}}, {"parameters": "ab"},

@@ -157,7 +157,7 @@ def test_references_of_cursors_and_tables(connection):
         cursor._take_arrow(None).__arrow_c_stream__()
         with connection.cursor() as other:
             other.execute("SELECT 1")
-        with pytest.raises(TypeError):
+        with pytest.raises(sql.ProgrammingError):
             connection.cursor("x")
 
     steady(action, 60)
