@@ -238,6 +238,11 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_session_open(
 /* The server's id for it, 8-4-4-4-12 text. Never NULL. */
 MORTAR_API const char *mortar_session_id(const struct mortar_session *session);
 
+/* OK: calls can be made on it. STATE: it was closed, or belongs to the parent of this process: a
+ * fork copies the handle, not the session. Asks no one, not even the system. Any thread. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_session_usable(
+    const struct mortar_session *session, struct mortar_error *err);
+
 /* Closes it on the server. Results that are open keep what they have already received; calls that
  * other threads have running end soon with INTERRUPTED. Closing twice is fine. An error says that
  * the server may still hold the session; it is closed here all the same. */

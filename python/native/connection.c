@@ -94,6 +94,29 @@ static PyObject *conn_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   return (PyObject *)conn;
 }
 
+/* ---- Who may use it ---- */
+
+int native_connection_check(ConnectionObject *conn, const char *closed)
+{
+  struct mortar_error err;
+
+  if (!conn->session)
+    (void)native_raise_text(conn->state, "InterfaceError", closed);
+  else if (mortar_session_usable(conn->session, &err) != MORTAR_OK)
+    (void)native_raise(conn->state, &err);
+  else
+    return 0;
+  return -1;
+}
+
+static PyObject *conn_check(PyObject *op, PyObject *closed)
+{
+  const char *text = PyUnicode_AsUTF8(closed);
+
+  if (!text || native_connection_check(CONN(op), text) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+
 /* ---- Plans ---- */
 
 /* Keeps plan, which the dict holds, at hand for the next result. */
@@ -214,9 +237,7 @@ static PyObject *conn_cursor(PyObject *op, PyObject *const *args, Py_ssize_t nar
   PyObject *stack[6];
   Py_ssize_t i, total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
 
-  if (!conn->session)
-    return native_raise_text(conn->state, "InterfaceError",
-                             "Cannot create cursor from closed connection");
+  if (native_connection_check(conn, "Cannot create cursor from closed connection") < 0) return NULL;
   if (total > 3) {
     PyErr_SetString(PyExc_TypeError, "cursor() takes arraysize, buffer_size_bytes and row_limit");
     return NULL;
@@ -237,9 +258,8 @@ static PyObject *conn_stats(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
   struct mortar_session_stats s;
 
-  if (!CONN(op)->session)
-    return native_raise_text(CONN(op)->state, "InterfaceError",
-                             "Cannot read statistics of a closed connection");
+  if (native_connection_check(CONN(op), "Cannot read statistics of a closed connection") < 0)
+    return NULL;
   mortar_session_get_stats(CONN(op)->session, &s);
   return Py_BuildValue(
       "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "statements", (unsigned long long)s.statements,
@@ -264,6 +284,7 @@ static PyMethodDef conn_methods[] = {
     {"get_session_id_hex", conn_session_id_hex, METH_NOARGS,
      "get_session_id_hex()\n--\n\nThe session's id as the server shows it."},
     {"stats", conn_stats, METH_NOARGS, "stats()\n--\n\nCounters of this connection, as a dict."},
+    {"_check", conn_check, METH_O, NULL},
     {"__enter__", conn_enter, METH_NOARGS, NULL},
     {"__exit__", (PyCFunction)(void (*)(void))conn_exit, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},

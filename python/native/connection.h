@@ -22,6 +22,10 @@ typedef struct {
 
 PyTypeObject *native_connection_type_new(PyObject *module);
 
+/* 0 when calls can be made. -1 with an InterfaceError: `closed` when the connection is, or that it
+ * belongs to the parent process. */
+int native_connection_check(ConnectionObject *conn, const char *closed);
+
 /* The plan for a result, kept for the next one of its shape. A new reference. */
 PlanObject *native_connection_plan(ConnectionObject *conn, const struct mortar_result *result);
 

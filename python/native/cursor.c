@@ -110,7 +110,10 @@ static enum mortar_status cancel(CursorObject *cur, struct mortar_error *err)
   PyThreadState *saved;
   enum mortar_status st;
 
-  if (!stmt) return MORTAR_OK;
+  if (!cur->conn->session) return MORTAR_OK;
+  st = mortar_session_usable(cur->conn->session, err);
+  /* After a fork the statement's lock may be held for ever. */
+  if (st != MORTAR_OK || !stmt) return st;
   saved = PyEval_SaveThread();
   st = mortar_statement_cancel(stmt, err);
   PyEval_RestoreThread(saved);
@@ -176,9 +179,10 @@ static void cur_dealloc(PyObject *op)
 
 static int is_open(CursorObject *cur)
 {
-  if (cur->open && cur->conn->session) return 1;
-  (void)native_raise_text(cur->conn->state, "InterfaceError",
-                          "Attempting operation on closed cursor");
+  static const char closed[] = "Attempting operation on closed cursor";
+
+  if (cur->open) return native_connection_check(cur->conn, closed) == 0;
+  (void)native_raise_text(cur->conn->state, "InterfaceError", closed);
   return 0;
 }
 

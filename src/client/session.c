@@ -164,6 +164,11 @@ enum mortar_status mtr_session_take(struct mortar_session *session, struct mtr_c
   return mtr_channel_new(session->endpoint, &session->alloc, &session->watch, out, err);
 }
 
+static bool other_process(const struct mortar_session *session)
+{
+  return session->generation != mtr_process_generation();
+}
+
 /* Adds what the channel did since it was last here. Under the lock. */
 static void count_exchanges(struct mortar_session *session, struct mtr_channel *channel)
 {
@@ -184,6 +189,10 @@ void mtr_session_give(struct mortar_session *session, struct mtr_channel *channe
   bool keep;
 
   if (!channel) return;
+  if (other_process(session)) { /* the fork may have left the lock held */
+    mtr_channel_free(channel);
+    return;
+  }
   mtr_lease_trim(channel->lease);
   (void)pthread_mutex_lock(&session->lock);
   count_exchanges(session, channel);
@@ -221,11 +230,6 @@ enum mortar_status mtr_session_failed(const struct mortar_session *session,
   return st;
 }
 
-static bool other_process(const struct mortar_session *session)
-{
-  return session->generation != mtr_process_generation();
-}
-
 enum mortar_status mtr_session_usable(const struct mortar_session *session,
                                       struct mortar_error *err)
 {
@@ -234,6 +238,13 @@ enum mortar_status mtr_session_usable(const struct mortar_session *session,
                     "the session belongs to the parent process: open one in this process");
   if (atomic_load(&session->closed)) return mtr_fail(err, MORTAR_STATE, "the session is closed");
   return MORTAR_OK;
+}
+
+enum mortar_status mortar_session_usable(const struct mortar_session *session,
+                                         struct mortar_error *err)
+{
+  if (!session) return mtr_fail(err, MORTAR_INVALID, "session must not be NULL");
+  return mtr_session_usable(session, err);
 }
 
 void mortar_session_get_stats(const struct mortar_session *session,

@@ -245,24 +245,40 @@ sys.path[:0] = [{tests!r}]
 from mortar import sql
 from sql_support import connect
 
+def is_refused(call):
+    try:
+        call()
+    except sql.Error as error:
+        return isinstance(error, sql.InterfaceError) and "parent process" in str(error)
+
 connection = connect(sys.argv[1])
-cursor = connection.cursor()
-cursor.execute("SELECT id FROM range(3)")
+cursor, fresh = connection.cursor(), connection.cursor()
+cursor.execute("SELECT id FROM range(6)")
+table = cursor.fetchmany_arrow(1)
+assert cursor.fetchone() == (1,)  # the rest of the batch has been received
+calls = [
+    lambda: cursor.execute("SELECT 1"), lambda: cursor.executemany("SELECT 1", [()]),
+    cursor.fetchone, cursor.fetchmany, cursor.fetchall, lambda: next(cursor),
+    cursor.fetchall_arrow, lambda: cursor.fetchmany_arrow(1), cursor.cancel,
+    lambda: fresh.execute("SELECT 1"), fresh.fetchone,
+    lambda: next(fresh), fresh.cancel,
+    connection.cursor, connection.stats, lambda: connection.autocommit,
+    connection.get_transaction_isolation,
+    lambda: connection.set_transaction_isolation("REPEATABLE_READ"),
+]
 child = os.fork()
 if child == 0:
-    try:
-        cursor.execute("SELECT 1")
-    except sql.InterfaceError as error:
-        assert "parent process" in str(error), error
-        with connect(sys.argv[1]) as own:
-            assert own.cursor().execute("SELECT 2").fetchall() == [(2,)]
-        connection.close()
-        del connection, cursor
-        gc.collect()
-        os._exit(7)
-    os._exit(1)
+    print("taken:", [i for i, call in enumerate(calls) if not is_refused(call)], flush=True)
+    assert len(table) == 1  # what was handed out is the program's own
+    with connect(sys.argv[1]) as own:
+        assert own.cursor().execute("SELECT 2").fetchall() == [(2,)]
+    fresh.close()
+    connection.close()
+    del connection, cursor, fresh, calls
+    gc.collect()
+    os._exit(7)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-assert len(cursor.fetchall()) == 3
+assert len(cursor.fetchall()) == 4
 assert cursor.execute("SELECT 3").fetchall() == [(3,)]
 connection.close()
 print("fine")
@@ -270,7 +286,7 @@ print("fine")
     before = server_stats(kiln_uri)["exchanges"]
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code, kiln_uri],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "taken: []\nfine\n"), done.stderr
     after = server_stats(kiln_uri)["exchanges"]
     assert after["OpenSession"] - before["OpenSession"] == 2
     assert after["CloseSession"] - before["CloseSession"] == 2

@@ -180,8 +180,7 @@ class Connection(_native.Connection):
     @property
     def autocommit(self) -> bool:
         """Always True. Setting it has no effect; False is answered with a warning in the log."""
-        if not self.open:
-            raise exc.InterfaceError("Cannot get autocommit on closed connection")
+        self._check("Cannot get autocommit on closed connection")
         return True
 
     @autocommit.setter
@@ -191,14 +190,12 @@ class Connection(_native.Connection):
 
     def get_transaction_isolation(self) -> str:
         """The only level there is."""
-        if not self.open:
-            raise exc.InterfaceError("Cannot get transaction isolation on closed connection")
+        self._check("Cannot get transaction isolation on closed connection")
         return TRANSACTION_ISOLATION_LEVEL_REPEATABLE_READ
 
     def set_transaction_isolation(self, level: str) -> None:
         """Takes REPEATABLE_READ, in any spelling, and does nothing."""
-        if not self.open:
-            raise exc.InterfaceError("Cannot set transaction isolation on closed connection")
+        self._check("Cannot set transaction isolation on closed connection")
         if level.upper().replace(" ", "_") != TRANSACTION_ISOLATION_LEVEL_REPEATABLE_READ:
             raise exc.NotSupportedError(f"isolation level {level!r} is not supported")
 
