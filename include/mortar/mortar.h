@@ -218,11 +218,18 @@ typedef void (*mortar_log_fn)(void *ctx, enum mortar_log_level level, const char
 
 /* Where the sessions of this config log, up to `level`. fn NULL: nowhere, which is the default. No
  * line ever holds a token or a password. fn and ctx must outlive the sessions and what
- * mortar_background_wait waits for. */
+ * mortar_background_wait waits for, or be counted: mortar_config_set_log_owner. */
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_config_set_log(struct mortar_config *config,
                                                                     enum mortar_log_level level,
                                                                     mortar_log_fn fn, void *ctx,
                                                                     struct mortar_error *err);
+
+/* For a ctx that lives no longer than it is used: hold(ctx) is called when a session begins to use
+ * it, and release(ctx) as often, on any thread, when the session and its background work are gone.
+ * Neither may call the library. Goes with the function set last: set that first. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_config_set_log_owner(
+    struct mortar_config *config, void (*hold)(void *ctx), void (*release)(void *ctx),
+    struct mortar_error *err);
 
 MORTAR_API void mortar_config_free(struct mortar_config *config);
 

@@ -252,7 +252,7 @@ static int run(CursorObject *cur)
   struct native_wait w;
   enum mortar_status st;
 
-  native_wait_begin(&w, &cur->conn->lock_releases);
+  native_wait_begin(&w, cur->conn);
   st = mortar_statement_execute(cur->stmt, &w.call, &result, &err);
   (void)native_wait_end(&w);
   cur->result = result;
@@ -360,18 +360,28 @@ static PyObject *cur_execute(PyObject *op, PyObject *const *args, Py_ssize_t nar
   return execute(CUR(op), given[OPERATION]);
 }
 
+/* None, or NULL with the exception that is set; and what the call had to log. */
+static PyObject *end_of_call(CursorObject *cur)
+{
+  ConnectionObject *conn = cur->conn;
+
+  if (native_connection_is_ours(conn))
+    (void)native_log_deliver(conn->log, conn->state, conn->session_id);
+  return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
 static PyObject *cur_cancel(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
   struct mortar_error err;
 
-  if (cancel(CUR(op), &err) != MORTAR_OK) return native_raise(CUR(op)->conn->state, &err);
-  Py_RETURN_NONE;
+  if (cancel(CUR(op), &err) != MORTAR_OK) (void)native_raise(CUR(op)->conn->state, &err);
+  return end_of_call(CUR(op));
 }
 
 static PyObject *cur_close(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
   native_cursor_shut(CUR(op));
-  Py_RETURN_NONE;
+  return end_of_call(CUR(op));
 }
 
 /* ---- The rest ---- */

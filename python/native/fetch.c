@@ -24,7 +24,7 @@ static int receive(CursorObject *cur, struct ArrowArray *batch)
   if (mortar_result_is_local(cur->result)) {
     st = mortar_result_next(cur->result, NULL, batch, &err);
   } else {
-    native_wait_begin(&w, &cur->conn->lock_releases);
+    native_wait_begin(&w, cur->conn);
     st = mortar_result_next(cur->result, &w.call, batch, &err);
     (void)native_wait_end(&w);
   }

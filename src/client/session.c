@@ -92,6 +92,7 @@ static enum mortar_status session_new(const struct mortar_config *config,
   atomic_init(&session->watch.counters.retries, 0);
   atomic_init(&session->watch.counters.wait_ms, 0);
   session->watch.log = config->log;
+  if (session->watch.log.hold) session->watch.log.hold(session->watch.log.ctx);
   session->generation = mtr_process_generation();
   (void)pthread_mutex_init(&session->lock, NULL);
   mtr_shape_cache_init(&session->shapes);
@@ -138,6 +139,7 @@ static void free_idle(struct mortar_session *session)
 void mtr_session_unref(struct mortar_session *session)
 {
   struct mortar_alloc alloc;
+  struct mtr_log log;
 
   if (!session || atomic_fetch_sub_explicit(&session->count, 1, memory_order_acq_rel) != 1) return;
   free_channels(session->idle); /* nobody else is left: no lock, which a fork may have left held */
@@ -146,8 +148,10 @@ void mtr_session_unref(struct mortar_session *session)
   mtr_shape_cache_fini(&session->shapes);
   (void)pthread_mutex_destroy(&session->lock);
   alloc = session->alloc;
+  log = session->watch.log;
   mtr_options_fini(&session->options);
   mtr_free(&alloc, session, sizeof *session);
+  if (log.release) log.release(log.ctx);
 }
 
 enum mortar_status mtr_session_take(struct mortar_session *session, struct mtr_channel **out,

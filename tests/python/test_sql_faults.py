@@ -1,16 +1,16 @@
 """A write runs once, whatever happens to its reply: eight faults of one INSERT, through Mortar
 against Kiln's fault script. Kiln counts how often the engine really ran the statement."""
 
-import json
 import re
 import subprocess
 import sys
-import urllib.request
 
 import pytest
 
 pytest.importorskip("mortar.kiln._kiln", reason="the extension module is not built")
 sql = pytest.importorskip("mortar.sql")
+
+from sql_support import control  # noqa: E402
 
 AFTER = {"call": "ExecuteStatement", "text": "INSERT", "when": "after"}
 BEFORE = {"call": "ExecuteStatement", "text": "INSERT", "when": "before"}
@@ -41,13 +41,6 @@ def kiln():
     process.terminate()
     assert process.wait(30) == 0
     process.stdout.close()
-
-
-def control(uri, path, body=None):
-    url = uri.split("/sql/")[0] + path
-    data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(urllib.request.Request(url, data)) as reply:
-        return json.load(reply)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -15,33 +15,9 @@ pytest.importorskip("mortar.kiln._kiln", reason="the extension module is not bui
 from mortar import sql  # noqa: E402
 
 from conftest import ROOT  # noqa: E402
-from sql_support import connect, server_stats  # noqa: E402
+from sql_support import SLOW, Background, connect, server_stats, wait_for  # noqa: E402
 
-# Several seconds of work for the server, which ends at once when it is cancelled.
-SLOW = "SELECT count(*) FROM range(100000) a CROSS JOIN range(100000) b WHERE a.id * b.id % 7 = 3"
 NAMED_AFTER = 6.5  # seconds; until then the server has not said how the statement is called
-
-
-class Background(threading.Thread):
-    """A call in another thread; result() gives what it gave or raises what it raised."""
-
-    def __init__(self, call):
-        super().__init__(daemon=True)
-        self.call, self.value, self.error = call, None, None
-        self.start()
-
-    def run(self):
-        try:
-            self.value = self.call()
-        except BaseException as error:
-            self.error = error
-
-    def result(self, timeout=60):
-        self.join(timeout)
-        assert not self.is_alive(), "the call did not end"
-        if self.error:
-            raise self.error
-        return self.value
 
 
 @pytest.fixture
@@ -170,7 +146,7 @@ def test_a_one_row_statement_lets_the_lock_go_once(connection):
 INTERRUPTED = """
 import os, signal, sys, threading, time
 sys.path[:0] = [{tests!r}]
-from sql_support import connect, server_stats
+from sql_support import SLOW, Background, connect, server_stats, wait_for
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job begins without it
 uri, delay, text = sys.argv[1], float(sys.argv[2]), sys.argv[3]
@@ -240,7 +216,7 @@ def test_after_a_fork(kiln_uri):
     """The child is told that the connection is not its own, and can make one; the parent's goes on
     and its session is still open, also after the child has dropped the copy."""
     code = """
-import gc, os, sys
+import gc, logging, os, sys
 sys.path[:0] = [{tests!r}]
 from mortar import sql
 from sql_support import connect
@@ -251,11 +227,21 @@ def is_refused(call):
     except sql.Error as error:
         return isinstance(error, sql.InterfaceError) and "parent process" in str(error)
 
-connection = connect(sys.argv[1])
+class Said(logging.Handler):
+    def emit(self, record):
+        said.append(record.session_id)
+
+said = []
+logging.getLogger("mortar.sql").addHandler(Said())
+logging.getLogger("mortar.sql").setLevel(logging.DEBUG)
+connection = connect(sys.argv[1], page_rows=3)
+session = connection.get_session_id_hex()
 cursor, fresh = connection.cursor(), connection.cursor()
 cursor.execute("SELECT id FROM range(6)")
 table = cursor.fetchmany_arrow(1)
-assert cursor.fetchone() == (1,)  # the rest of the batch has been received
+assert cursor.fetchone() == (1,)  # the third has been received
+connection.cursor().execute("SELECT id FROM range(6)")  # dropped: its end waits for being logged
+said.clear()
 calls = [
     lambda: cursor.execute("SELECT 1"), lambda: cursor.executemany("SELECT 1", [()]),
     cursor.fetchone, cursor.fetchmany, cursor.fetchall, lambda: next(cursor),
@@ -276,9 +262,10 @@ if child == 0:
     connection.close()
     del connection, cursor, fresh, calls
     gc.collect()
+    assert said and session not in said, said
     os._exit(7)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-assert len(cursor.fetchall()) == 4
+assert len(cursor.fetchall()) == 4 and session in said
 assert cursor.execute("SELECT 3").fetchall() == [(3,)]
 connection.close()
 print("fine")

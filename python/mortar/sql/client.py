@@ -5,7 +5,6 @@ The work is done in C (mortar._native); what is here is names, defaults and docu
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -16,12 +15,11 @@ from mortar import _native
 from . import exc
 from . import types as _types  # registers Row with the C side
 from ._keywords import OPTIONS, SECONDS
+from ._log import logger
 from .exc import *  # noqa: F403  older programs look for client.Error and its like
 
 if TYPE_CHECKING:
     import pyarrow
-
-logger = logging.getLogger(__name__)
 
 DEFAULT_ARRAY_SIZE = 100000
 DEFAULT_RESULT_BUFFER_SIZE_BYTES = 104857600
