@@ -218,11 +218,18 @@ typedef void (*mortar_log_fn)(void *ctx, enum mortar_log_level level, const char
 
 /* Where the sessions of this config log, up to `level`. fn NULL: nowhere, which is the default. No
  * line ever holds a token or a password. fn and ctx must outlive the sessions and what
- * mortar_background_wait waits for. */
+ * mortar_background_wait waits for, or be counted: mortar_config_set_log_owner. */
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_config_set_log(struct mortar_config *config,
                                                                     enum mortar_log_level level,
                                                                     mortar_log_fn fn, void *ctx,
                                                                     struct mortar_error *err);
+
+/* For a ctx that lives no longer than it is used: hold(ctx) is called when a session begins to use
+ * it, and release(ctx) as often, on any thread, when the session and its background work are gone.
+ * Neither may call the library. Goes with the function set last: set that first. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_config_set_log_owner(
+    struct mortar_config *config, void (*hold)(void *ctx), void (*release)(void *ctx),
+    struct mortar_error *err);
 
 MORTAR_API void mortar_config_free(struct mortar_config *config);
 
@@ -237,6 +244,11 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_session_open(
 
 /* The server's id for it, 8-4-4-4-12 text. Never NULL. */
 MORTAR_API const char *mortar_session_id(const struct mortar_session *session);
+
+/* OK: calls can be made on it. STATE: it was closed, or belongs to the parent of this process: a
+ * fork copies the handle, not the session. Asks no one, not even the system. Any thread. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_session_usable(
+    const struct mortar_session *session, struct mortar_error *err);
 
 /* Closes it on the server. Results that are open keep what they have already received; calls that
  * other threads have running end soon with INTERRUPTED. Closing twice is fine. An error says that

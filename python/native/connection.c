@@ -47,7 +47,7 @@ static enum mortar_status wait_for_session(ConnectionObject *conn,
   struct native_wait w;
   enum mortar_status st;
 
-  native_wait_begin(&w, &conn->lock_releases);
+  native_wait_begin(&w, conn);
   st = mortar_session_open(config, &w.call, &session, err);
   if (native_wait_end(&w) == 0)
     conn->session = session;
@@ -62,6 +62,7 @@ static int open_session(ConnectionObject *conn, PyObject *options, PyObject *set
   struct mortar_error err;
   enum mortar_status st = mortar_config_new(NULL, &config, &err);
 
+  if (st == MORTAR_OK) st = native_log_attach(conn->log, config, &err);
   if (st == MORTAR_OK && each_pair(options, config, mortar_config_set, &err, &st) == 0 &&
       each_pair(settings, config, mortar_config_set_session_setting, &err, &st) == 0 &&
       st == MORTAR_OK)
@@ -87,11 +88,40 @@ static PyObject *conn_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   conn->state = native_state_of_type(type);
   conn->cursor_class = Py_NewRef(cursor_class);
   conn->plans = PyDict_New();
-  if (!conn->state || !conn->plans || open_session(conn, options, settings) < 0) {
+  if (!conn->state || !conn->plans || native_log_new(conn->state, &conn->log) < 0 ||
+      open_session(conn, options, settings) < 0) {
     Py_DECREF(conn);
     return NULL;
   }
   return (PyObject *)conn;
+}
+
+/* ---- Who may use it ---- */
+
+bool native_connection_is_ours(const ConnectionObject *conn)
+{
+  return conn->session && mortar_session_usable(conn->session, NULL) == MORTAR_OK;
+}
+
+int native_connection_check(ConnectionObject *conn, const char *closed)
+{
+  struct mortar_error err;
+
+  if (!conn->session)
+    (void)native_raise_text(conn->state, "InterfaceError", closed);
+  else if (mortar_session_usable(conn->session, &err) != MORTAR_OK)
+    (void)native_raise(conn->state, &err);
+  else
+    return 0;
+  return -1;
+}
+
+static PyObject *conn_check(PyObject *op, PyObject *closed)
+{
+  const char *text = PyUnicode_AsUTF8(closed);
+
+  if (!text || native_connection_check(CONN(op), text) < 0) return NULL;
+  Py_RETURN_NONE;
 }
 
 /* ---- Plans ---- */
@@ -138,10 +168,11 @@ PlanObject *native_connection_plan(ConnectionObject *conn, const struct mortar_r
 
 /* ---- Closing ---- */
 
-/* Closes the cursors and the session, and tells the server; never raises. In a child of a fork
- * nothing is sent. */
-static void shut(ConnectionObject *conn)
+/* Closes the cursors and the session, tells the server and logs it. In a child of a fork nothing is
+ * sent or logged. -1 with an exception: see native_log_deliver. */
+static int shut(ConnectionObject *conn)
 {
+  const bool ours = native_connection_is_ours(conn);
   struct mortar_session *session;
 
   while (conn->cursors)
@@ -149,11 +180,12 @@ static void shut(ConnectionObject *conn)
   session = conn->session;
   conn->session = NULL;
   if (session) free_session(session);
+  return ours ? native_log_deliver(conn->log, conn->state, conn->session_id) : 0;
 }
 
 static PyObject *conn_close(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
-  shut(CONN(op));
+  if (shut(CONN(op)) < 0) return NULL;
   Py_RETURN_NONE;
 }
 
@@ -188,7 +220,7 @@ static void conn_finalize(PyObject *op)
   PyObject *type, *value, *trace;
 
   PyErr_Fetch(&type, &value, &trace);
-  shut(CONN(op));
+  if (shut(CONN(op)) < 0) PyErr_WriteUnraisable(NULL);
   PyErr_Restore(type, value, trace);
 }
 
@@ -201,6 +233,7 @@ static void conn_dealloc(PyObject *op)
   if (CONN(op)->weakrefs) PyObject_ClearWeakRefs(op);
   (void)conn_clear(op);
   Py_CLEAR(CONN(op)->session_id);
+  native_log_unref(CONN(op)->log);
   type->tp_free(op);
   Py_DECREF(type);
 }
@@ -214,9 +247,7 @@ static PyObject *conn_cursor(PyObject *op, PyObject *const *args, Py_ssize_t nar
   PyObject *stack[6];
   Py_ssize_t i, total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
 
-  if (!conn->session)
-    return native_raise_text(conn->state, "InterfaceError",
-                             "Cannot create cursor from closed connection");
+  if (native_connection_check(conn, "Cannot create cursor from closed connection") < 0) return NULL;
   if (total > 3) {
     PyErr_SetString(PyExc_TypeError, "cursor() takes arraysize, buffer_size_bytes and row_limit");
     return NULL;
@@ -237,9 +268,8 @@ static PyObject *conn_stats(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
   struct mortar_session_stats s;
 
-  if (!CONN(op)->session)
-    return native_raise_text(CONN(op)->state, "InterfaceError",
-                             "Cannot read statistics of a closed connection");
+  if (native_connection_check(CONN(op), "Cannot read statistics of a closed connection") < 0)
+    return NULL;
   mortar_session_get_stats(CONN(op)->session, &s);
   return Py_BuildValue(
       "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "statements", (unsigned long long)s.statements,
@@ -264,6 +294,7 @@ static PyMethodDef conn_methods[] = {
     {"get_session_id_hex", conn_session_id_hex, METH_NOARGS,
      "get_session_id_hex()\n--\n\nThe session's id as the server shows it."},
     {"stats", conn_stats, METH_NOARGS, "stats()\n--\n\nCounters of this connection, as a dict."},
+    {"_check", conn_check, METH_O, NULL},
     {"__enter__", conn_enter, METH_NOARGS, NULL},
     {"__exit__", (PyCFunction)(void (*)(void))conn_exit, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},

@@ -2,6 +2,7 @@
 #ifndef MORTAR_NATIVE_CONNECTION_H
 #define MORTAR_NATIVE_CONNECTION_H
 
+#include "python/native/log.h"
 #include "python/native/plan.h"
 
 struct cursor_object;
@@ -17,10 +18,18 @@ typedef struct {
   PyObject *weakrefs;
   uint64_t last_shape; /* of last_plan, which the dict holds */
   PlanObject *last_plan;
+  struct native_log *log; /* NULL: nothing is to be logged */
   uint64_t lock_releases; /* how often a call let the interpreter's lock go */
 } ConnectionObject;
 
 PyTypeObject *native_connection_type_new(PyObject *module);
+
+/* True when it is open, and opened by this process. */
+bool native_connection_is_ours(const ConnectionObject *conn);
+
+/* 0 when calls can be made. -1 with an InterfaceError: `closed` when the connection is, or that it
+ * belongs to the parent process. */
+int native_connection_check(ConnectionObject *conn, const char *closed);
 
 /* The plan for a result, kept for the next one of its shape. A new reference. */
 PlanObject *native_connection_plan(ConnectionObject *conn, const struct mortar_result *result);

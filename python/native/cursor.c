@@ -32,15 +32,31 @@ static void link_out(CursorObject *cur)
   cur->next = cur->prev = NULL;
 }
 
+/* given is NULL when the attribute is deleted. What is too large for a count of rows means all. */
+static int set_arraysize(CursorObject *cur, PyObject *given)
+{
+  Py_ssize_t size = 0;
+
+  if (given && PyIndex_Check(given) && !PyBool_Check(given)) size = PyNumber_AsSsize_t(given, NULL);
+  if (PyErr_Occurred()) return -1;
+  if (size <= 0) {
+    (void)native_raise_text(cur->conn->state, "ProgrammingError",
+                            "arraysize must be a positive int");
+    return -1;
+  }
+  cur->arraysize = size;
+  return 0;
+}
+
 static PyObject *cur_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
   static char *names[] = {"connection", "arraysize", "buffer_size_bytes", "row_limit", NULL};
   struct native_state *state = native_state_of_type(type);
-  PyObject *connection, *row_limit = Py_None;
-  Py_ssize_t arraysize = DEFAULT_ARRAYSIZE, buffer_size = DEFAULT_BUFFER_SIZE;
+  PyObject *connection, *arraysize = NULL, *row_limit = Py_None;
+  Py_ssize_t buffer_size = DEFAULT_BUFFER_SIZE;
   CursorObject *cur;
 
-  if (!state || !PyArg_ParseTupleAndKeywords(args, kwargs, "O!|nnO", names, state->connection_type,
+  if (!state || !PyArg_ParseTupleAndKeywords(args, kwargs, "O!|OnO", names, state->connection_type,
                                              &connection, &arraysize, &buffer_size, &row_limit))
     return NULL;
   if (row_limit != Py_None)
@@ -48,9 +64,13 @@ static PyObject *cur_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   cur = CUR(type->tp_alloc(type, 0));
   if (!cur) return NULL;
   cur->conn = (ConnectionObject *)Py_NewRef(connection);
-  cur->arraysize = arraysize;
+  cur->arraysize = DEFAULT_ARRAYSIZE;
   cur->buffer_size = buffer_size;
   cur->rowcount = -1;
+  if (arraysize && set_arraysize(cur, arraysize) < 0) {
+    Py_DECREF(cur);
+    return NULL;
+  }
   cur->open = 1;
   link_in(cur);
   return (PyObject *)cur;
@@ -90,7 +110,10 @@ static enum mortar_status cancel(CursorObject *cur, struct mortar_error *err)
   PyThreadState *saved;
   enum mortar_status st;
 
-  if (!stmt) return MORTAR_OK;
+  if (!cur->conn->session) return MORTAR_OK;
+  st = mortar_session_usable(cur->conn->session, err);
+  /* After a fork the statement's lock may be held for ever. */
+  if (st != MORTAR_OK || !stmt) return st;
   saved = PyEval_SaveThread();
   st = mortar_statement_cancel(stmt, err);
   PyEval_RestoreThread(saved);
@@ -156,9 +179,10 @@ static void cur_dealloc(PyObject *op)
 
 static int is_open(CursorObject *cur)
 {
-  if (cur->open && cur->conn->session) return 1;
-  (void)native_raise_text(cur->conn->state, "InterfaceError",
-                          "Attempting operation on closed cursor");
+  static const char closed[] = "Attempting operation on closed cursor";
+
+  if (cur->open) return native_connection_check(cur->conn, closed) == 0;
+  (void)native_raise_text(cur->conn->state, "InterfaceError", closed);
   return 0;
 }
 
@@ -228,7 +252,7 @@ static int run(CursorObject *cur)
   struct native_wait w;
   enum mortar_status st;
 
-  native_wait_begin(&w, &cur->conn->lock_releases);
+  native_wait_begin(&w, cur->conn);
   st = mortar_statement_execute(cur->stmt, &w.call, &result, &err);
   (void)native_wait_end(&w);
   cur->result = result;
@@ -336,18 +360,28 @@ static PyObject *cur_execute(PyObject *op, PyObject *const *args, Py_ssize_t nar
   return execute(CUR(op), given[OPERATION]);
 }
 
+/* None, or NULL with the exception that is set; and what the call had to log. */
+static PyObject *end_of_call(CursorObject *cur)
+{
+  ConnectionObject *conn = cur->conn;
+
+  if (native_connection_is_ours(conn))
+    (void)native_log_deliver(conn->log, conn->state, conn->session_id);
+  return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
 static PyObject *cur_cancel(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
   struct mortar_error err;
 
-  if (cancel(CUR(op), &err) != MORTAR_OK) return native_raise(CUR(op)->conn->state, &err);
-  Py_RETURN_NONE;
+  if (cancel(CUR(op), &err) != MORTAR_OK) (void)native_raise(CUR(op)->conn->state, &err);
+  return end_of_call(CUR(op));
 }
 
 static PyObject *cur_close(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
   native_cursor_shut(CUR(op));
-  Py_RETURN_NONE;
+  return end_of_call(CUR(op));
 }
 
 /* ---- The rest ---- */
@@ -389,6 +423,18 @@ static PyObject *cur_get_open(PyObject *op, void *closure)
   return PyBool_FromLong(CUR(op)->open);
 }
 
+static PyObject *cur_get_arraysize(PyObject *op, void *closure)
+{
+  (void)closure;
+  return PyLong_FromSsize_t(CUR(op)->arraysize);
+}
+
+static int cur_set_arraysize(PyObject *op, PyObject *value, void *closure)
+{
+  (void)closure;
+  return set_arraysize(CUR(op), value);
+}
+
 static PyObject *cur_get_lastrowid(PyObject *op, void *closure)
 {
   (void)op;
@@ -421,14 +467,14 @@ static PyGetSetDef cur_getset[] = {
      "A tuple of seven for each column of the active result; None without one.", NULL},
     {"query_id", cur_get_query_id, NULL, "The id of the last statement, or None.", NULL},
     {"open", cur_get_open, NULL, "True until close() is called.", NULL},
+    {"arraysize", cur_get_arraysize, cur_set_arraysize,
+     "How many rows fetchmany() takes when it is not told.", NULL},
     {"lastrowid", cur_get_lastrowid, NULL, "Always None.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMemberDef cur_members[] = {
     {"connection", T_OBJECT_EX, offsetof(CursorObject, conn), READONLY, "The connection."},
-    {"arraysize", T_PYSSIZET, offsetof(CursorObject, arraysize), 0,
-     "How many rows fetchmany() takes when it is not told."},
     {"buffer_size_bytes", T_PYSSIZET, offsetof(CursorObject, buffer_size), 0,
      "Kept for older programs; the size of pages is an option of the connection."},
     {"rowcount", T_LONGLONG, offsetof(CursorObject, rowcount), 0,

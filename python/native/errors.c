@@ -1,4 +1,5 @@
-/* Makes exceptions. It invents no text: the library and the server have said what went wrong. */
+/* Makes exceptions. It invents no text: the library and the server have said what went wrong; only
+ * options of the library get the names that they have as keywords. */
 #include "python/native/errors.h"
 
 /* The class for a status. The switch has no default, so that a new status is a warning here. */
@@ -95,6 +96,19 @@ static PyObject *class_of(struct native_state *state, const char *name)
   return state->exc ? PyObject_GetAttrString(state->exc, name) : Py_NewRef(PyExc_RuntimeError);
 }
 
+/* The two statuses whose texts name options. */
+static PyObject *make_message(struct native_state *state, const struct mortar_error *err)
+{
+  PyObject *text = PyUnicode_DecodeUTF8(err->message, (Py_ssize_t)strlen(err->message), "replace");
+  PyObject *renamed;
+
+  if (!text || !state->in_keywords) return text;
+  if (err->status != MORTAR_INVALID && err->status != MORTAR_TLS) return text;
+  renamed = PyObject_CallOneArg(state->in_keywords, text);
+  Py_DECREF(text);
+  return renamed;
+}
+
 PyObject *native_raise(struct native_state *state, const struct mortar_error *err)
 {
   PyObject *class = NULL, *message = NULL, *context = NULL, *exception = NULL;
@@ -102,8 +116,7 @@ PyObject *native_raise(struct native_state *state, const struct mortar_error *er
   if (PyErr_Occurred()) return NULL;
   if (err->status == MORTAR_NOMEM) return PyErr_NoMemory();
   class = class_of(state, class_name(err));
-  message = class ? PyUnicode_DecodeUTF8(err->message, (Py_ssize_t)strlen(err->message), "replace")
-                  : NULL;
+  message = class ? make_message(state, err) : NULL;
   context = message ? make_context(err) : NULL;
   exception = context ? PyObject_CallFunctionObjArgs(class, message, context, NULL) : NULL;
   if (exception && set_details(exception, err) == 0) PyErr_SetObject(class, exception);

@@ -24,7 +24,7 @@ static int receive(CursorObject *cur, struct ArrowArray *batch)
   if (mortar_result_is_local(cur->result)) {
     st = mortar_result_next(cur->result, NULL, batch, &err);
   } else {
-    native_wait_begin(&w, &cur->conn->lock_releases);
+    native_wait_begin(&w, cur->conn);
     st = mortar_result_next(cur->result, &w.call, batch, &err);
     (void)native_wait_end(&w);
   }
@@ -204,11 +204,12 @@ PyObject *native_fetchmany(PyObject *op, PyObject *args, PyObject *kwargs)
 /* Without a result on an open or closed cursor alike: ProgrammingError. */
 PyObject *native_fetch_next(PyObject *op)
 {
+  static const char nothing[] = "There is no active result set";
+  ConnectionObject *conn = CUR(op)->conn;
   PyObject *row;
 
-  if (!CUR(op)->result)
-    return native_raise_text(CUR(op)->conn->state, "ProgrammingError",
-                             "There is no active result set");
+  if (!CUR(op)->result && conn->session && native_connection_check(conn, nothing) < 0) return NULL;
+  if (!CUR(op)->result) return native_raise_text(conn->state, "ProgrammingError", nothing);
   if (!native_cursor_claim_result(CUR(op))) return NULL;
   row = next_row(CUR(op));
   native_cursor_yield(CUR(op));

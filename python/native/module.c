@@ -27,14 +27,16 @@ static int borrow_others(struct native_state *state)
   PyObject *zone_class = borrow("datetime", "timezone");
 
   state->exc = borrow("mortar.sql.exc", NULL);
+  state->log = borrow("mortar.sql._log", NULL);
+  state->in_keywords = borrow("mortar.sql._keywords", "in_keywords");
   state->decimal = borrow("decimal", "Decimal");
   state->zone_info = borrow("zoneinfo", "ZoneInfo");
   state->utc = zone_class ? PyObject_GetAttrString(zone_class, "utc") : NULL;
   Py_XDECREF(zone_class);
   state->fromutc = PyUnicode_InternFromString("fromutc");
   state->datetime_owner = borrow("datetime", "datetime_CAPI");
-  if (!state->exc || !state->decimal || !state->zone_info || !state->utc || !state->fromutc ||
-      !state->datetime_owner)
+  if (!state->exc || !state->log || !state->in_keywords || !state->decimal || !state->zone_info ||
+      !state->utc || !state->fromutc || !state->datetime_owner)
     return -1;
   state->datetime = PyCapsule_GetPointer(state->datetime_owner, "datetime.datetime_CAPI");
   return state->datetime ? 0 : -1;
@@ -69,6 +71,8 @@ static int traverse_module(PyObject *module, visitproc visit, void *arg)
   Py_VISIT(state->plan_type);
   Py_VISIT(state->table_type);
   Py_VISIT(state->exc);
+  Py_VISIT(state->log);
+  Py_VISIT(state->in_keywords);
   Py_VISIT(state->decimal);
   Py_VISIT(state->zone_info);
   Py_VISIT(state->utc);
@@ -87,6 +91,8 @@ static int clear_module(PyObject *module)
   Py_CLEAR(state->plan_type);
   Py_CLEAR(state->table_type);
   Py_CLEAR(state->exc);
+  Py_CLEAR(state->log);
+  Py_CLEAR(state->in_keywords);
   Py_CLEAR(state->decimal);
   Py_CLEAR(state->zone_info);
   Py_CLEAR(state->utc);

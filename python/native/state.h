@@ -11,6 +11,8 @@
 struct native_state {
   PyTypeObject *connection_type, *cursor_type, *row_type, *field_type, *plan_type, *table_type;
   PyObject *exc;            /* the module mortar.sql.exc */
+  PyObject *log;            /* the module mortar.sql._log */
+  PyObject *in_keywords;    /* mortar.sql._keywords.in_keywords */
   PyObject *decimal;        /* decimal.Decimal */
   PyObject *zone_info;      /* zoneinfo.ZoneInfo */
   PyObject *utc;            /* datetime.timezone.utc */

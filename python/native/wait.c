@@ -1,30 +1,36 @@
-/* Lets the interpreter's lock go around a wait and looks for signals meanwhile. */
+/* Lets the interpreter's lock go around a wait; looks for signals and logs meanwhile. */
 #include "python/native/wait.h"
 
+static int log_lines(ConnectionObject *conn)
+{
+  return native_log_deliver(conn->log, conn->state, conn->session_id);
+}
+
 /* On the waiting thread, without the lock. Nonzero ends the wait. */
-static int look_for_signals(void *ctx)
+static int look_around(void *ctx)
 {
   struct native_wait *w = ctx;
   int raised;
 
   PyEval_RestoreThread(w->saved);
-  raised = PyErr_CheckSignals() < 0;
-  ++*w->releases;
+  raised = PyErr_CheckSignals() < 0 || log_lines(w->conn) < 0;
+  w->conn->lock_releases++;
   w->saved = PyEval_SaveThread();
   return raised;
 }
 
-void native_wait_begin(struct native_wait *w, uint64_t *releases)
+void native_wait_begin(struct native_wait *w, ConnectionObject *conn)
 {
   /* PyErr_CheckSignals does nothing on other threads, so it does no harm there. */
-  w->call = (struct mortar_call){-1, NULL, look_for_signals, w};
-  w->releases = releases;
-  ++*releases;
+  w->call = (struct mortar_call){-1, NULL, look_around, w};
+  w->conn = conn;
+  conn->lock_releases++;
   w->saved = PyEval_SaveThread();
 }
 
 int native_wait_end(struct native_wait *w)
 {
   PyEval_RestoreThread(w->saved);
+  (void)log_lines(w->conn);
   return PyErr_Occurred() ? -1 : 0;
 }

@@ -49,9 +49,18 @@ enum mortar_status mortar_config_set_log(struct mortar_config *config, enum mort
   if (!config) return mtr_fail(err, MORTAR_INVALID, "config must not be NULL");
   if (level < MORTAR_LOG_WARNING || level > MORTAR_LOG_SQL)
     return mtr_fail(err, MORTAR_INVALID, "%d is no level of the log", (int)level);
-  config->log.fn = fn;
-  config->log.ctx = ctx;
-  config->log.level = level;
+  config->log = (struct mtr_log){.fn = fn, .ctx = ctx, .level = level};
+  return MORTAR_OK;
+}
+
+enum mortar_status mortar_config_set_log_owner(struct mortar_config *config,
+                                               void (*hold)(void *ctx), void (*release)(void *ctx),
+                                               struct mortar_error *err)
+{
+  if (!config || !hold != !release)
+    return mtr_fail(err, MORTAR_INVALID, "config must not be NULL; hold and release go together");
+  config->log.hold = hold;
+  config->log.release = release;
   return MORTAR_OK;
 }
 

@@ -9,6 +9,7 @@ struct mtr_log {
   mortar_log_fn fn; /* NULL: no log */
   void *ctx;
   enum mortar_log_level level;
+  void (*hold)(void *ctx), (*release)(void *ctx); /* both NULL: ctx is not counted */
 };
 
 static inline bool mtr_log_wants(const struct mtr_log *log, enum mortar_log_level level)

@@ -94,6 +94,7 @@ static enum mortar_status session_new(const struct mortar_config *config,
   atomic_init(&session->watch.counters.retries, 0);
   atomic_init(&session->watch.counters.wait_ms, 0);
   session->watch.log = config->log;
+  if (session->watch.log.hold) session->watch.log.hold(session->watch.log.ctx);
   session->generation = mtr_process_generation();
   (void)pthread_mutex_init(&session->lock, NULL);
   mtr_shape_cache_init(&session->shapes);
@@ -140,6 +141,7 @@ static void free_idle(struct mortar_session *session)
 void mtr_session_unref(struct mortar_session *session)
 {
   struct mortar_alloc alloc;
+  struct mtr_log log;
 
   if (!session || atomic_fetch_sub_explicit(&session->count, 1, memory_order_acq_rel) != 1) return;
   free_channels(session->idle); /* nobody else is left: no lock, which a fork may have left held */
@@ -150,8 +152,10 @@ void mtr_session_unref(struct mortar_session *session)
   mtr_shape_cache_fini(&session->shapes);
   (void)pthread_mutex_destroy(&session->lock);
   alloc = session->alloc;
+  log = session->watch.log;
   mtr_options_fini(&session->options);
   mtr_free(&alloc, session, sizeof *session);
+  if (log.release) log.release(log.ctx);
 }
 
 enum mortar_status mtr_session_take(struct mortar_session *session, struct mtr_channel **out,
@@ -166,6 +170,11 @@ enum mortar_status mtr_session_take(struct mortar_session *session, struct mtr_c
   (void)pthread_mutex_unlock(&session->lock);
   if (*out) return MORTAR_OK;
   return mtr_channel_new(session->endpoint, &session->alloc, &session->watch, out, err);
+}
+
+static bool other_process(const struct mortar_session *session)
+{
+  return session->generation != mtr_process_generation();
 }
 
 /* Adds what the channel did since it was last here. Under the lock. */
@@ -188,6 +197,10 @@ void mtr_session_give(struct mortar_session *session, struct mtr_channel *channe
   bool keep;
 
   if (!channel) return;
+  if (other_process(session)) { /* the fork may have left the lock held */
+    mtr_channel_free(channel);
+    return;
+  }
   mtr_lease_trim(channel->lease);
   (void)pthread_mutex_lock(&session->lock);
   count_exchanges(session, channel);
@@ -225,11 +238,6 @@ enum mortar_status mtr_session_failed(const struct mortar_session *session,
   return st;
 }
 
-static bool other_process(const struct mortar_session *session)
-{
-  return session->generation != mtr_process_generation();
-}
-
 enum mortar_status mtr_session_usable(const struct mortar_session *session,
                                       struct mortar_error *err)
 {
@@ -238,6 +246,13 @@ enum mortar_status mtr_session_usable(const struct mortar_session *session,
                     "the session belongs to the parent process: open one in this process");
   if (atomic_load(&session->closed)) return mtr_fail(err, MORTAR_STATE, "the session is closed");
   return MORTAR_OK;
+}
+
+enum mortar_status mortar_session_usable(const struct mortar_session *session,
+                                         struct mortar_error *err)
+{
+  if (!session) return mtr_fail(err, MORTAR_INVALID, "session must not be NULL");
+  return mtr_session_usable(session, err);
 }
 
 void mortar_session_get_stats(const struct mortar_session *session,

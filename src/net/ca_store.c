@@ -11,7 +11,8 @@
 static enum mortar_status load_file(X509_STORE *store, const char *file, struct mortar_error *err)
 {
   if (X509_STORE_load_file(store, file)) return MORTAR_OK;
-  return mtr_fail(err, MORTAR_TLS, "tls_ca_file: no certificates can be read from %s", file);
+  return mtr_fail(err, MORTAR_TLS,
+                  "no certificates can be read from %s; set 'tls_ca_file' to a PEM file", file);
 }
 
 static bool openssl_has_places(void)
@@ -28,7 +29,7 @@ static enum mortar_status load(X509_STORE *store, const char *ca_file, const cha
   if (!openssl_has_places() && fallback_file) return load_file(store, fallback_file, err);
   if (X509_STORE_set_default_paths(store)) return MORTAR_OK;
   return mtr_fail(err, MORTAR_TLS,
-                  "the system's CA certificates can't be read; set tls_ca_file to a PEM file");
+                  "the system's CA certificates can't be read; set 'tls_ca_file' to a PEM file");
 }
 
 enum mortar_status mtr_ca_store_new(const char *ca_file, const char *fallback_file,

@@ -165,15 +165,15 @@ static enum mortar_status fail_verify(struct curl_transport *t, CURLcode code,
   /* libcurl compares the name once the handshake, and with it the chain's check, is done. */
   if (t->handshake == FINISHED)
     return mtr_fail(err, MORTAR_TLS,
-                    "the server's certificate is for another host (%s); check the host, or set "
-                    "tls_verify_host to false if it is right",
+                    "the server's certificate is for another host (%s); check the host, or "
+                    "switch 'tls_verify_host' off if it is right",
                     words_of(t, code));
   if (result == X509_V_ERR_CERT_HAS_EXPIRED || result == X509_V_ERR_CERT_NOT_YET_VALID)
     return mtr_fail(err, MORTAR_TLS, "the server's certificate is not valid at this time: %s",
                     X509_verify_cert_error_string(result));
   return mtr_fail(err, MORTAR_TLS,
-                  "the server's certificate is not trusted (%s); set tls_ca_file to the PEM file "
-                  "of the authority that signed it (tls_verify false turns the check off)",
+                  "the server's certificate is not trusted (%s); set 'tls_ca_file' to the PEM "
+                  "file of the authority that signed it, or switch the check off with 'tls_verify'",
                   X509_verify_cert_error_string(result));
 }
 
@@ -195,7 +195,7 @@ static enum mortar_status fail_handshake(struct curl_transport *t, CURLcode code
                     "the server speaks HTTP/2 only (it refused ALPN http/1.1); HTTP/1.1 is needed");
   if (wants_client_cert(t))
     return mtr_fail(err, MORTAR_TLS,
-                    "the server wants a client certificate: set tls_client_cert_file");
+                    "the server wants a client certificate: set 'tls_client_cert_file'");
   if (strstr(t->words, "wrong version number"))
     return mtr_fail(err, MORTAR_TLS, "the server does not speak TLS on this port (%s); use http",
                     words_of(t, code));
@@ -219,8 +219,8 @@ static enum mortar_status fail_connect(struct curl_transport *t, CURLcode code,
       return fail_verify(t, code, err);
     case CURLE_SSL_CERTPROBLEM:
       return mtr_fail(err, MORTAR_TLS,
-                      "the client certificate can't be used (%s); check tls_client_cert_file, "
-                      "tls_client_key_file and tls_client_key_password",
+                      "the client certificate can't be used (%s); check 'tls_client_cert_file', "
+                      "'tls_client_key_file' and 'tls_client_key_password'",
                       words_of(t, code));
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_ENGINE_NOTFOUND:
@@ -365,7 +365,7 @@ static enum mtr_io recv_tls(struct mtr_transport *transport, void *data, size_t 
   /* With TLS 1.3 the client is done before the server has looked at its certificate. */
   if (wants_client_cert(t))
     (void)mtr_fail(err, MORTAR_TLS,
-                   "the server wants a client certificate: set tls_client_cert_file");
+                   "the server wants a client certificate: set 'tls_client_cert_file'");
   else
     (void)mtr_fail(err, MORTAR_IO, "receiving failed: %s", words_of(t, code));
   return MTR_IO_FAILED;

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "client/session.h"
 #include "tests/client/client_fixture.h"
 
 /* The leak checker asks. In a child it would report what only the parent's threads point to. */
@@ -61,8 +62,9 @@ static bool lives_alone(struct client *c)
   struct client own = {.fs = {.port = c->fs.port}};
   struct mortar_result *res;
   int64_t rows;
-  bool good = mortar_query(c->session, "SELECT 1", NULL, &res, &c->err) == MORTAR_STATE;
+  bool good = mortar_session_usable(c->session, &c->err) == MORTAR_STATE;
 
+  good = good && mortar_query(c->session, "SELECT 1", NULL, &res, &c->err) == MORTAR_STATE;
   mortar_session_free(c->session); /* says nothing to the server */
   good = good && client_open(&own, NULL, NULL, NULL) == MORTAR_OK;
   good = good && client_rows(&own, &rows) == MORTAR_OK && rows == 3;
@@ -121,6 +123,34 @@ static void with_an_open_result(void **state)
   batch.release(&batch);
   mortar_result_free(open_result);
   assert_int_equal(c.fs.operations_closed, 1);
+  goes_on(&c);
+  client_stop(&c);
+}
+
+/* The fork came while another thread was in the session's list: its lock stays held here. */
+static bool frees_half_a_page(struct client *c)
+{
+  (void)alarm(60);
+  mortar_result_free(open_result);
+  mortar_session_free(c->session);
+  return true;
+}
+
+static void while_the_lock_is_held(void **state)
+{
+  struct client c = {.option = "window_bytes", .value = "4096"};
+  struct ArrowArray batch;
+
+  (void)state;
+  client_start_with(&c);
+  fake_server_batches(&c.fs, 40, 100);
+  assert_int_equal(mortar_query(c.session, "SELECT 1", NULL, &open_result, &c.err), MORTAR_OK);
+  assert_int_equal(mortar_result_next(open_result, NULL, &batch, NULL), MORTAR_OK);
+  batch.release(&batch);
+  (void)pthread_mutex_lock(&c.session->lock);
+  assert_true(in_child(frees_half_a_page, &c));
+  (void)pthread_mutex_unlock(&c.session->lock);
+  mortar_result_free(open_result);
   goes_on(&c);
   client_stop(&c);
 }
@@ -234,6 +264,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(with_an_idle_session),
       cmocka_unit_test(with_an_open_result),
+      cmocka_unit_test(while_the_lock_is_held),
       cmocka_unit_test(while_another_thread_runs_a_statement),
       cmocka_unit_test(while_an_orphan_waits),
       cmocka_unit_test(a_process_may_exit_with_everything_open),

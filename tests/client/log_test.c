@@ -1,6 +1,7 @@
 /* The log: silent by default, nothing above INFO on success, no secret at any level, the SQL text
  * at its own level only; it tells who waits and what was left behind. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "tests/client/client_fixture.h"
@@ -90,6 +91,72 @@ static void a_wait_is_announced(void **state)
   client_stop(&c);
 }
 
+/* ---- A counted ctx ---- */
+
+static _Atomic int holders;
+
+static void hold(void *ctx)
+{
+  (void)ctx;
+  atomic_fetch_add(&holders, 1);
+}
+
+static void release(void *ctx)
+{
+  (void)ctx;
+  atomic_fetch_sub(&holders, 1);
+}
+
+static enum mortar_status open_counted(const char *uri, struct mortar_session **out)
+{
+  struct mortar_config *config = NULL;
+  enum mortar_status st = mortar_config_new(NULL, &config, NULL);
+
+  if (st == MORTAR_OK) st = mortar_config_set_uri(config, uri, NULL);
+  if (st == MORTAR_OK) st = mortar_config_set(config, "retry_attempts", "0", NULL);
+  if (st == MORTAR_OK)
+    st = mortar_config_set_log(config, MORTAR_LOG_WARNING, keep, (void *)&holders, NULL);
+  if (st == MORTAR_OK) st = mortar_config_set_log_owner(config, hold, release, NULL);
+  if (st == MORTAR_OK) st = mortar_session_open(config, NULL, out, NULL);
+  mortar_config_free(config);
+  return st;
+}
+
+static void a_counted_ctx_is_held_while_it_is_used(void **state)
+{
+  const struct mortar_call call = {.timeout_ms = 20};
+  struct mortar_statement *stmt;
+  struct mortar_session *session;
+  struct mortar_result *res;
+  struct client c;
+  char uri[64];
+
+  (void)state;
+  client_start(&c);
+  (void)snprintf(uri, sizeof uri, "http://127.0.0.1:%d/", c.fs.port);
+  assert_int_equal(open_counted(uri, &session), MORTAR_OK);
+  assert_int_equal(mortar_statement_new(session, &stmt, NULL), MORTAR_OK);
+  fake_server_fault(&c.fs, &(struct fake_fault){.call = "ExecuteStatement", .event = FAKE_HANG});
+  assert_int_equal(mortar_query(session, "INSERT", &call, &res, NULL), MORTAR_TIMEOUT);
+  mortar_session_free(session);
+  assert_int_equal(atomic_load(&holders), 1);
+  mortar_statement_free(stmt);
+  c.fs.let_go = true; /* the background thread has the rest */
+  assert_true(mortar_background_wait(60000));
+  assert_int_equal(atomic_load(&holders), 0);
+  client_stop(&c);
+}
+
+static void an_open_that_fails_releases(void **state)
+{
+  struct mortar_session *session;
+
+  (void)state;
+  assert_int_equal(open_counted("http://127.0.0.1:1/", &session), MORTAR_CONNECT);
+  assert_true(mortar_background_wait(60000));
+  assert_int_equal(atomic_load(&holders), 0);
+}
+
 static void the_level_and_the_config_are_checked(void **state)
 {
   struct mortar_config *config = NULL;
@@ -100,6 +167,8 @@ static void the_level_and_the_config_are_checked(void **state)
   assert_int_equal(mortar_config_set_log(config, 0, keep, NULL, NULL), MORTAR_INVALID);
   assert_int_equal(mortar_config_set_log(config, 5, keep, NULL, NULL), MORTAR_INVALID);
   assert_int_equal(mortar_config_set_log(config, MORTAR_LOG_INFO, NULL, NULL, NULL), MORTAR_OK);
+  assert_int_equal(mortar_config_set_log_owner(NULL, hold, release, NULL), MORTAR_INVALID);
+  assert_int_equal(mortar_config_set_log_owner(config, hold, NULL, NULL), MORTAR_INVALID);
   mortar_config_free(config);
 }
 
@@ -109,6 +178,8 @@ int main(void)
       cmocka_unit_test(success_writes_nothing_above_info),
       cmocka_unit_test(sql_has_a_level_of_its_own),
       cmocka_unit_test(a_wait_is_announced),
+      cmocka_unit_test(a_counted_ctx_is_held_while_it_is_used),
+      cmocka_unit_test(an_open_that_fails_releases),
       cmocka_unit_test(the_level_and_the_config_are_checked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,7 +102,7 @@ static void unknown_ca(void **state)
   start_tls(&server);
   tls_rig(&rig, server.port);
   rig.options.ca_file = NULL; /* the system's */
-  expect_refusal(&rig, MORTAR_TLS, "set tls_ca_file");
+  expect_refusal(&rig, MORTAR_TLS, "set 'tls_ca_file'");
   tls_rig(&rig, server.port);
   rig.options.ca_file = NULL;
   rig.options.verify_peer = false;
@@ -120,7 +120,7 @@ static void certificate_for_another_host(void **state)
   server.key = certs.other_key;
   start_tls(&server);
   tls_rig(&rig, server.port);
-  expect_refusal(&rig, MORTAR_TLS, "tls_verify_host");
+  expect_refusal(&rig, MORTAR_TLS, "'tls_verify_host'");
   tls_rig(&rig, server.port);
   rig.options.verify_host = false;
   expect_hello(&rig);
@@ -422,7 +422,7 @@ static void a_wrong_key_password_names_the_options(void **state)
   rig.options.client_cert_file = certs.cert;
   rig.options.client_key_file = certs.locked_key;
   rig.options.client_key_password = "close sesame";
-  expect_refusal(&rig, MORTAR_TLS, "tls_client_key_password");
+  expect_refusal(&rig, MORTAR_TLS, "'tls_client_key_password'");
   assert_null(strstr(rig.err.message, "sesame"));
   loop_server_stop(&server);
 }
@@ -437,7 +437,7 @@ static void a_missing_client_certificate_is_named(void **state)
   strict_rig(&server, &rig);
   net_rig_open(&rig);
   assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_TLS);
-  assert_non_null(strstr(rig.err.message, "tls_client_cert_file"));
+  assert_non_null(strstr(rig.err.message, "'tls_client_cert_file'"));
   net_rig_close(&rig);
   loop_server_stop(&server);
 }

@@ -1,4 +1,4 @@
-"""What the tests of mortar.sql share: Kilns in processes of their own, and the two clients."""
+"""What the tests of mortar.sql share: Kilns in processes of their own, the two clients, threads."""
 
 import json
 import math
@@ -6,12 +6,16 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
+import time
 import urllib.request
-from urllib.parse import urlsplit
 
 from conftest import wait_for_uri
 
 HTTP_PATH = "/sql/1.0/warehouses/kiln"
+
+# Work for the server without end, as far as a test is concerned; it ends at once when it is cancelled.
+SLOW = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id * b.id % 7 = 3"
 
 
 class Kiln:
@@ -51,11 +55,48 @@ def connect_other(uri, **keywords):
                        _retry_stop_after_attempts_count=1, **keywords)
 
 
+class Background(threading.Thread):
+    """A call in another thread; result() gives what it gave or raises what it raised."""
+
+    def __init__(self, call):
+        super().__init__(daemon=True)
+        self.call, self.value, self.error = call, None, None
+        self.start()
+
+    def run(self):
+        try:
+            self.value = self.call()
+        except BaseException as error:
+            self.error = error
+
+    def result(self, timeout=60):
+        self.join(timeout)
+        assert not self.is_alive(), "the call did not end"
+        if self.error:
+            raise self.error
+        return self.value
+
+
+def wait_for(condition, seconds=60):
+    """Until condition() is true; what it gave then."""
+    deadline = time.monotonic() + seconds
+    while not (met := condition()):
+        assert time.monotonic() < deadline, "what is waited for did not happen"
+        time.sleep(0.01)
+    return met
+
+
+def control(uri, path, body=None):
+    """What Kiln answers on one of its own paths; body is posted as JSON."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(uri.split("/sql/")[0] + path, data)
+    with urllib.request.urlopen(request, timeout=60) as reply:
+        return json.load(reply)
+
+
 def server_stats(uri):
     """What Kiln counted: open sessions, exchanges by call, ..."""
-    parts = urlsplit(uri)
-    with urllib.request.urlopen(f"{parts.scheme}://{parts.netloc}/kiln/stats", timeout=10) as reply:
-        return json.load(reply)
+    return control(uri, "/kiln/stats")
 
 
 def canonical(value):

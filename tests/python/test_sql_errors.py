@@ -11,6 +11,7 @@ pytest.importorskip("mortar.sql", reason="the extension module is not built")
 pytest.importorskip("mortar.kiln._kiln", reason="the extension module is not built")
 
 from mortar import sql  # noqa: E402
+from mortar.sql._keywords import OPTIONS, SECONDS  # noqa: E402
 
 from sql_support import Kiln, connect, server_stats  # noqa: E402
 
@@ -133,6 +134,21 @@ def test_wrong_arguments(cursor, connection):
     assert cursor.fetchmany(0) == [] and cursor.fetchmany(size=5) == [(1,)]
 
 
+@pytest.mark.parametrize("bad", [0, -1, -(10**30), True, 1.5, "10", None])
+def test_arraysize_is_a_positive_int(connection, bad):
+    cursor = connection.cursor(arraysize=2)
+    with pytest.raises(sql.ProgrammingError, match="arraysize must be a positive int"):
+        cursor.arraysize = bad
+    with pytest.raises(sql.ProgrammingError, match="arraysize must be a positive int"):
+        connection.cursor(bad)
+    with pytest.raises(sql.ProgrammingError, match="arraysize must be a positive int"):
+        del cursor.arraysize
+    assert cursor.arraysize == 2
+    assert len(cursor.execute("SELECT * FROM range(5)").fetchmany()) == 2
+    cursor.arraysize = 10**30
+    assert len(cursor.fetchmany()) == 3 and connection.cursor().arraysize == 100000
+
+
 def test_a_refused_argument_keeps_the_result(cursor):
     cursor.execute("SELECT 7")
     for given in ({"parameters": [1]}, {"parameters": {"a": 1}}, {"parameters": "ab"},
@@ -223,6 +239,56 @@ def test_connect_refuses(arguments, problem):
     with pytest.raises(problem) as caught:
         sql.connect(http_path="/x", access_token="any", **arguments)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "keyword, bad",
+    [
+        ("_port", "http"),
+        ("_tls_verify_hostname", "perhaps"),
+        ("connect_timeout_ms", 0),
+        ("read_timeout_ms", -1),
+        ("page_rows", 1.5),
+        ("page_bytes", "8 MiB"),
+        ("_retry_stop_after_attempts_count", 10**6),
+        ("_retry_delay_min", 10**9),
+        ("_retry_delay_max", -1),
+        ("_retry_stop_after_attempts_duration", 1e30),
+        ("_socket_timeout", "a minute"),
+        ("_socket_timeout", float("nan")),
+    ],
+)
+def test_a_bad_value_is_told_by_its_keyword(keyword, bad):
+    with pytest.raises(sql.ProgrammingError) as caught:
+        sql.connect("http://127.0.0.1", "/x", "any", **{keyword: bad})
+    words = str(caught.value)
+    assert keyword in words and "not " in words
+    hidden = set(OPTIONS.values()) | set(SECONDS.values()) | {"port"}
+    assert not [option for option in hidden - {keyword} if f"'{option}'" in words], words
+
+
+def test_tls_errors_name_keywords(own_kiln, tmp_path):
+    """When connecting, and when a statement needs a connection of its own."""
+    kiln = own_kiln("--tls")
+    empty = tmp_path / "empty.pem"
+    empty.write_text("")
+    for given, named in (
+        ({}, ["'_tls_trusted_ca_file'", "'_tls_no_verify'"]),
+        ({"_tls_trusted_ca_file": empty}, ["'_tls_trusted_ca_file'", str(empty)]),
+        ({"_tls_no_verify": True, "_tls_client_cert_file": empty},
+         ["'_tls_client_cert_file'", "'_tls_client_cert_key_file'",
+          "'_tls_client_cert_key_password'"]),
+    ):
+        with pytest.raises(sql.RequestError) as caught:
+            connect(kiln.uri, **given)
+        assert caught.value.status == "TLS"
+        assert [name for name in named if name not in str(caught.value)] == [], caught.value
+        assert not re.search(r"'tls_\w+'", str(caught.value))
+
+
+def test_words_of_a_server_stay_as_they_are(cursor):
+    with pytest.raises(sql.ServerOperationError, match="'tls_ca_file'"):
+        cursor.execute("SELECT cast('tls_ca_file' AS INT)")
 
 
 def test_ways_to_say_where(kiln_uri):

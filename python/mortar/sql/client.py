@@ -5,7 +5,6 @@ The work is done in C (mortar._native); what is here is names, defaults and docu
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -15,45 +14,16 @@ from mortar import _native
 
 from . import exc
 from . import types as _types  # registers Row with the C side
+from ._keywords import OPTIONS, SECONDS
+from ._log import logger
 from .exc import *  # noqa: F403  older programs look for client.Error and its like
 
 if TYPE_CHECKING:
     import pyarrow
 
-logger = logging.getLogger(__name__)
-
 DEFAULT_ARRAY_SIZE = 100000
 DEFAULT_RESULT_BUFFER_SIZE_BYTES = 104857600
 TRANSACTION_ISOLATION_LEVEL_REPEATABLE_READ = "REPEATABLE_READ"
-
-# Keywords that stand for one option each.
-_OPTIONS = {
-    "catalog": "catalog",
-    "schema": "schema",
-    "user_agent_entry": "user_agent",
-    "username": "username",
-    "password": "password",
-    "_tls_trusted_ca_file": "tls_ca_file",
-    "_tls_verify_hostname": "tls_verify_host",
-    "connect_timeout_ms": "connect_timeout_ms",
-    "read_timeout_ms": "read_timeout_ms",
-    "page_rows": "page_rows",
-    "page_bytes": "page_bytes",
-    "proxy": "proxy",
-    "use_arrow": "arrow",
-    "_tls_client_cert_file": "tls_client_cert_file",
-    "_tls_client_cert_key_file": "tls_client_key_file",
-    "_tls_client_cert_key_password": "tls_client_key_password",
-    "_retry_stop_after_attempts_count": "retry_attempts",
-}
-
-# The same for numbers of seconds, which are milliseconds below.
-_SECONDS = {
-    "_socket_timeout": "read_timeout_ms",
-    "_retry_delay_min": "retry_delay_min_ms",
-    "_retry_delay_max": "retry_delay_max_ms",
-    "_retry_stop_after_attempts_duration": "retry_total_ms",
-}
 
 # Keywords of the other connector that change nothing here.
 _WITHOUT_EFFECT = frozenset(
@@ -181,8 +151,7 @@ class Connection(_native.Connection):
     @property
     def autocommit(self) -> bool:
         """Always True. Setting it has no effect; False is answered with a warning in the log."""
-        if not self.open:
-            raise exc.InterfaceError("Cannot get autocommit on closed connection")
+        self._check("Cannot get autocommit on closed connection")
         return True
 
     @autocommit.setter
@@ -192,14 +161,12 @@ class Connection(_native.Connection):
 
     def get_transaction_isolation(self) -> str:
         """The only level there is."""
-        if not self.open:
-            raise exc.InterfaceError("Cannot get transaction isolation on closed connection")
+        self._check("Cannot get transaction isolation on closed connection")
         return TRANSACTION_ISOLATION_LEVEL_REPEATABLE_READ
 
     def set_transaction_isolation(self, level: str) -> None:
         """Takes REPEATABLE_READ, in any spelling, and does nothing."""
-        if not self.open:
-            raise exc.InterfaceError("Cannot set transaction isolation on closed connection")
+        self._check("Cannot set transaction isolation on closed connection")
         if level.upper().replace(" ", "_") != TRANSACTION_ISOLATION_LEVEL_REPEATABLE_READ:
             raise exc.NotSupportedError(f"isolation level {level!r} is not supported")
 
@@ -226,7 +193,7 @@ def _address(hostname: str | None, keywords: dict[str, Any]) -> Options:
     if not parts.hostname:
         raise ValueError(f"No valid connection settings: no host in {text!r}")
     # A whole address says its own port; _port goes with a hostname.
-    number = parts.port if uri else int(port) if port else parts.port
+    number = parts.port if uri else port or parts.port
     options: Options = [
         ("host", parts.hostname),
         ("tls", "true" if parts.scheme == "https" else "false"),
@@ -245,6 +212,14 @@ def _as_text(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+def _milliseconds(name: str, seconds: Any) -> str:
+    try:
+        return str(int(float(seconds) * 1000))
+    except (TypeError, ValueError, OverflowError):
+        problem = f"{name} takes a number of seconds, not {seconds!r}"
+        raise exc.ProgrammingError(problem) from None
 
 
 def _refuse(keywords: dict[str, Any]) -> None:
@@ -274,14 +249,14 @@ def _options(keywords: dict[str, Any]) -> Options:
     options: Options = []
     if keywords.pop("_tls_no_verify", False):
         options.append(("tls_verify", "false"))
-    for name, option in _OPTIONS.items():
+    for name, option in OPTIONS.items():
         value = _as_text(keywords.pop(name, None))
         if value is not None:
             options.append((option, value))
-    for name, option in _SECONDS.items():
+    for name, option in SECONDS.items():
         seconds = keywords.pop(name, None)
         if seconds:
-            options.append((option, str(int(float(seconds) * 1000))))
+            options.append((option, _milliseconds(name, seconds)))
     unknown = sorted(set(keywords) - _WITHOUT_EFFECT)
     if unknown:
         warnings.warn(f"connect() does not know {', '.join(unknown)}", stacklevel=3)
