@@ -75,7 +75,7 @@ bool mtr_text_same(struct mtr_span a, struct mtr_span b)
 
   if (a.size != b.size) return false;
   for (i = 0; i < a.size; i++)
-    if (lower(a.data[i]) != lower(b.data[i])) return false;
+    if (a.data[i] != b.data[i] && lower(a.data[i]) != lower(b.data[i])) return false;
   return true;
 }
 
