@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Counts the instructions of one statement in the client, whatever the machine's speed.
+"""Counts the instructions of one statement in the client, by layer, whatever the machine's speed.
 
-Runs mortar_bench under callgrind for N statements and for 2N; the difference divided by N is one
+Runs a hot path under callgrind for N statements and for 2N; the difference divided by N is one
 statement, without start, connect and first-time costs. Work of the kernel is not counted. The
-number moves only with the code, the compiler and the libraries, so a change of a few per cent is
-a change of the code.
+numbers move only with the code, the compiler and the libraries, so a change of a few per cent is a
+change of the code. The paths and their limits are in instructions.json.
 """
 
 import argparse
 import collections
+import json
 import re
 import subprocess
 import sys
@@ -17,77 +18,151 @@ from pathlib import Path
 
 import server
 
-ROOT = Path(__file__).resolve().parent.parent
+HERE = Path(__file__).resolve().parent
+PATHS = HERE / "instructions.json"
 RUN_SECONDS = 300  # callgrind is 50 times slower than the machine
+WARM_UP = 10
+LAYERS = ("base", "arrow", "codec", "net", "client")
+
+PROGRAM = """
+import sys
+from mortar import sql
+uri, text, fetch, count = sys.argv[1:]
+with sql.connect(_connection_uri=uri, access_token="bench") as connection:
+    for _ in range(int(count)):
+        with connection.cursor() as cursor:
+            cursor.execute(text)
+            getattr(cursor, fetch)()
+"""
+
+
+def load_paths():
+    """The hot paths by name: {"client": "c" or a method of the cursor, "sql", "statements", "limit"}."""
+    return json.loads(PATHS.read_text())
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--build", type=Path, default=ROOT / "build" / "release",
+    parser.add_argument("paths", nargs="*", metavar="PATH", help=f"of {', '.join(load_paths())}; all")
+    parser.add_argument("--build", type=Path, default=HERE.parent / "build" / "release",
                         help="folder of an optimised build (build/release)")
-    parser.add_argument("--sql", default="SELECT 1", help="a statement of kiln-canned (SELECT 1)")
-    parser.add_argument("--statements", type=int, default=500, help="N (500)")
-    parser.add_argument("--top", type=int, default=25, help="functions to name (25)")
-    parser.add_argument("--at-most", type=float, metavar="COUNT",
-                        help="exit status 1 when a statement takes more instructions")
+    parser.add_argument("--functions", type=int, default=0, metavar="N", help="name the N largest, too")
+    parser.add_argument("--check", action="store_true",
+                        help="exit status 1 when a path takes more than its limit")
     args = parser.parse_args()
-    if args.statements < 1:
-        parser.error("--statements must be 1 or more")
+    unknown = set(args.paths) - set(load_paths())
+    if unknown:
+        parser.error(f"no such path: {', '.join(sorted(unknown))}")
     return args
 
 
-def readable(function, library):
-    """The name without callgrind's mark of recursion; one without symbols names its library."""
-    name = re.sub(r"'\d+$", "", function)
-    return f"{Path(library).name} {name}" if name.startswith("0x") else name
-
-
-def read_profile(path):
-    """Instructions by function, its callees left out, from callgrind's uncompressed format."""
+def read_profile(file):
+    """Instructions by (object, function), callees left out, from callgrind's uncompressed format."""
     counts = collections.Counter()
     function, library, skip = "", "", False
-    for line in path.read_text(errors="replace").splitlines():
+    for line in file.read_text(errors="replace").splitlines():
         if line.startswith("ob="):
-            library = line[3:]
+            library = Path(line[3:]).name
         elif line.startswith("fn="):
-            function = readable(line[3:], library)
+            function = re.sub(r"'\d+$", "", line[3:])  # callgrind's mark of recursion
         elif line.startswith("calls="):
             skip = True  # the next line is the callee's cost
         elif line[:1].isdigit():
             if not skip:
-                counts[function] += int(line.split()[1])
+                counts[library, function] += int(line.split()[1])
             skip = False
     return counts
 
 
-def profile(args, address, statements, folder):
+def command_of(path, build, uri, statements):
+    if path["client"] == "c":
+        return [server.find_program(build, "mortar_bench"), "--sql", path["sql"],
+                "--statements", str(statements), "--warm-up", str(WARM_UP), uri]
+    return [sys.executable, "-c", PROGRAM, uri, path["sql"], path["client"],
+            str(statements + WARM_UP)]
+
+
+def profile(path, build, uri, statements, folder):
     out = folder / f"callgrind.{statements}"
-    command = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}"]
-    command += ["--compress-strings=no", "--compress-pos=no"]
-    command += [server.find_program(args.build, "mortar_bench"), "--sql", args.sql]
-    command += ["--statements", str(statements), "--warm-up", "10", address.uri]
+    command = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}",
+               "--compress-strings=no", "--compress-pos=no"]
+    command += command_of(path, build, uri, statements)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=RUN_SECONDS)
     return read_profile(out)
 
 
-def count(args):
-    """Instructions of one statement by function."""
+def count(path, build):
+    """Instructions of one statement by (object, function)."""
+    n = path["statements"]
     with tempfile.TemporaryDirectory(prefix="mortar-bench-") as folder:
-        with server.canned(args.build) as address:
-            once = profile(args, address, args.statements, Path(folder))
-            twice = profile(args, address, 2 * args.statements, Path(folder))
-    names = once.keys() | twice.keys()
-    return {name: (twice[name] - once[name]) / args.statements for name in names}
+        with server.canned(build) as address:
+            once = profile(path, build, address.uri, n, Path(folder))
+            twice = profile(path, build, address.uri, 2 * n, Path(folder))
+    return {key: (twice[key] - once[key]) / n for key in once.keys() | twice.keys()}
+
+
+def layer_names(build):
+    """Our functions, static ones too, by the layer whose archive holds them."""
+    names = {}
+    for layer in LAYERS:
+        archive = build / "src" / layer / f"libmtr_{layer}.a"
+        listing = subprocess.run(["nm", archive], capture_output=True, text=True, check=True).stdout
+        names.update({name: layer for name in re.findall(r" [tT] (\S+)", listing)})
+    return names
+
+
+def layer_of(key, names):
+    library, function = key
+    if library.startswith("_native"):
+        return "extension"  # stripped, with the core inside
+    if library.startswith("libmortar"):
+        return names.get(re.sub(r"\.\w+\.\d+$", "", function), "client")
+    if library.startswith(("libc.", "ld-")):
+        return "libc"
+    if library.startswith("liblz4"):
+        return "lz4"
+    if "python" in library:
+        return "interpreter"
+    return "program" if library == "mortar_bench" else "other"
+
+
+def by_layer(counts, names):
+    layers = collections.Counter()
+    for key, value in counts.items():
+        layers[layer_of(key, names)] += value
+    return layers
+
+
+def judged(path, layers):
+    """What the limit is for: all of a C statement, and of a Python one what does not depend on the
+    version of the interpreter."""
+    return sum(layers.values()) if path["client"] == "c" else layers["extension"]
+
+
+def report(name, path, counts, layers, functions):
+    print(f"{name}: {path['sql']}, {judged(path, layers):,.0f} instructions, limit {path['limit']:,}")
+    for layer, value in sorted(layers.items(), key=lambda item: -item[1]):
+        if value >= 1:
+            print(f"  {layer:12}{value:>14,.0f}")
+    for (library, function), value in sorted(counts.items(), key=lambda i: -i[1])[:functions]:
+        print(f"    {value:>12,.0f}  {function if not function.startswith('0x') else library}")
 
 
 def main():
     args = parse_arguments()
-    counts = count(args)
-    total = sum(counts.values())
-    for name, value in sorted(counts.items(), key=lambda item: -item[1])[: args.top]:
-        print(f"{value:>12.1f} {value / total:>6.1%}  {name}")
-    print(f"{total:>12.1f} instructions per statement: {args.sql}")
-    return 1 if args.at_most is not None and total > args.at_most else 0
+    names = layer_names(args.build)
+    over = []
+    for name, path in load_paths().items():
+        if args.paths and name not in args.paths:
+            continue
+        counts = count(path, args.build)
+        layers = by_layer(counts, names)
+        report(name, path, counts, layers, args.functions)
+        if judged(path, layers) > path["limit"]:
+            over.append(name)
+    for name in over:
+        print(f"over its limit: {name}", file=sys.stderr)
+    return 1 if args.check and over else 0
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libcurl4-openssl-dev libssl-dev
   liblz4-dev libzstd-dev libevent-dev libjansson-dev ca-certificates)
-test_packages=(g++ clang clang-format libcmocka-dev openssl)
+test_packages=(g++ clang clang-format libcmocka-dev openssl valgrind)
 python_packages=(python3 python3-dev python3-venv)
 
 say() { printf 'setup: %s\n' "$*"; }
