@@ -45,3 +45,19 @@ void mtr_bits_copy(uint8_t *out, const void *bits, int64_t offset, int64_t count
   }
   if (count % 8) out[size - 1] &= (uint8_t)((1u << (count % 8)) - 1);
 }
+
+void mtr_bits_put(uint8_t *out, int64_t at, const void *bits, int64_t offset, int64_t count)
+{
+  for (; count > 0 && at % 8; at++, offset++, count--)
+    out[at / 8] |= (uint8_t)((unsigned)mtr_bit(bits, offset) << (at % 8));
+  if (count > 0) mtr_bits_copy(out + at / 8, bits, offset, count);
+}
+
+void mtr_bits_set(uint8_t *out, int64_t at, int64_t count)
+{
+  for (; count > 0 && at % 8; at++, count--)
+    out[at / 8] |= (uint8_t)(1u << (at % 8));
+  if (count <= 0) return;
+  memset(out + at / 8, 0xff, (size_t)(count / 8));
+  if (count % 8) out[(at + count) / 8] = (uint8_t)((1u << (count % 8)) - 1);
+}

@@ -21,4 +21,10 @@ int64_t mtr_bits_count(const void *bits, int64_t offset, int64_t count);
 /* Copies the range to the start of out, whose last byte is filled up with zeros. */
 void mtr_bits_copy(uint8_t *out, const void *bits, int64_t offset, int64_t count);
 
+/* Copies the range to bit `at` of out, where zeros are; bits before stay as they are. */
+void mtr_bits_put(uint8_t *out, int64_t at, const void *bits, int64_t offset, int64_t count);
+
+/* Sets count bits from `at` on, where zeros are. */
+void mtr_bits_set(uint8_t *out, int64_t at, int64_t count);
+
 #endif

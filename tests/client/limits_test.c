@@ -55,20 +55,28 @@ static enum mortar_status run_limited(struct client *c, int64_t *rows)
   return st;
 }
 
+/* How long a run under the fault takes, in ms. */
+static int64_t time_of(struct client *c, const struct fake_fault *fault)
+{
+  int64_t started, rows;
+
+  fake_server_fault(&c->fs, fault);
+  started = mtr_clock_now();
+  assert_int_not_equal(run_limited(c, &rows), MORTAR_OK);
+  return (mtr_clock_now() - started) / MTR_MS;
+}
+
+/* A machine that is busy may hold one run up, but hardly three. */
 static void check_limit(struct client *c, const char *call, size_t i)
 {
   const struct fake_fault fault = fault_of(call, i);
-  int64_t started = mtr_clock_now(), took, rows;
-  enum mortar_status st;
+  int64_t took = LIMIT_MS + LATE_MS + 1;
+  int tries;
 
-  fake_server_fault(&c->fs, &fault);
-  st = run_limited(c, &rows);
-  took = (mtr_clock_now() - started) / MTR_MS;
-  if (st == MORTAR_OK || took > LIMIT_MS + LATE_MS)
-    print_error("%s, event %d: %lld ms, %s\n", call, (int)fault.event, (long long)took,
-                c->err.message);
-  assert_int_not_equal(st, MORTAR_OK);
-  assert_true(took <= LIMIT_MS + LATE_MS);
+  for (tries = 0; tries < 3 && took > LIMIT_MS + LATE_MS; tries++)
+    took = time_of(c, &fault);
+  if (took > LIMIT_MS + LATE_MS)
+    fail_msg("%s, event %d: %lld ms, %s", call, (int)fault.event, (long long)took, c->err.message);
   fake_server_fault(&c->fs, &(struct fake_fault){.event = FAKE_NONE});
 }
 
@@ -134,7 +142,7 @@ static void a_late_statement_is_cancelled_and_closed(void **state)
   c.fs.live_polls = 1000; /* it is still running when the reply comes */
   fake_server_fault(
       &c.fs, &(struct fake_fault){
-                 .call = "ExecuteStatement", .event = FAKE_LATE, .runs = true, .delay_ms = 400});
+                 .call = "ExecuteStatement", .event = FAKE_LATE, .runs = true, .delay_ms = 1500});
   assert_int_equal(mortar_query(c.session, "INSERT", &call, &res, &c.err), MORTAR_TIMEOUT);
   assert_int_equal(c.err.outcome, MORTAR_OUTCOME_UNKNOWN);
   assert_non_null(strstr(c.err.message, "cancelled once the server names it"));
@@ -159,12 +167,12 @@ static void the_session_may_be_freed_meanwhile(void **state)
   c.fs.live_polls = 1000;
   fake_server_fault(
       &c.fs, &(struct fake_fault){
-                 .call = "ExecuteStatement", .event = FAKE_LATE, .runs = true, .delay_ms = 500});
+                 .call = "ExecuteStatement", .event = FAKE_LATE, .runs = true, .delay_ms = 1500});
   assert_int_equal(mortar_query(c.session, "INSERT", &call, &res, &c.err), MORTAR_TIMEOUT);
   started = mtr_clock_now();
   mortar_session_free(c.session);
   c.session = NULL;
-  assert_true(mtr_clock_now() - started < 300 * MTR_MS); /* it waits for no orphan */
+  assert_true(mtr_clock_now() - started < MTR_SECOND); /* it waits for no orphan */
   assert_true(mortar_background_wait(5000));
   assert_int_equal(c.fs.canceled, 1);
   assert_int_equal(c.fs.operations_closed, 1);
@@ -183,7 +191,7 @@ static void a_late_session_is_closed(void **state)
   client_start(&c);
   fake_server_fault(&c.fs,
                     &(struct fake_fault){
-                        .call = "OpenSession", .event = FAKE_LATE, .runs = true, .delay_ms = 300});
+                        .call = "OpenSession", .event = FAKE_LATE, .runs = true, .delay_ms = 1000});
   (void)snprintf(uri, sizeof uri, "http://127.0.0.1:%d/", c.fs.port);
   assert_int_equal(mortar_config_new(NULL, &config, NULL), MORTAR_OK);
   assert_int_equal(mortar_config_set_uri(config, uri, NULL), MORTAR_OK);
@@ -200,7 +208,7 @@ static void a_late_session_is_closed(void **state)
  * and says what it knows. */
 static void a_full_table_is_no_obstacle(void **state)
 {
-  const struct mortar_call call = {.timeout_ms = 1};
+  const struct mortar_call call = {.timeout_ms = 3};
   struct mortar_result *res = NULL;
   struct client c;
   int i, kept = 0, lost = 0;
@@ -208,7 +216,7 @@ static void a_full_table_is_no_obstacle(void **state)
   (void)state;
   client_start(&c);
   c.fs.hang = true;
-  for (i = 0; i < 150; i++) {
+  for (i = 0; i < 2000 && !lost; i++) { /* a busy machine does not send each of them in time */
     assert_int_not_equal(mortar_query(c.session, "INSERT", &call, &res, &c.err), MORTAR_OK);
     kept += strstr(c.err.message, "once the server names it") != NULL;
     lost += strstr(c.err.message, "may be running") != NULL &&
@@ -256,6 +264,7 @@ static void *run_statement(void *arg)
 
 static void check_close_ends(struct client *c)
 {
+  struct mortar_session_stats stats;
   struct runner runners[4];
   int64_t closed;
   size_t i;
@@ -264,7 +273,10 @@ static void check_close_ends(struct client *c)
     runners[i].c = c;
     assert_int_equal(pthread_create(&runners[i].thread, NULL, run_statement, &runners[i]), 0);
   }
-  sleep_ms(150);
+  do {
+    sleep_ms(100); /* until they wait */
+    mortar_session_get_stats(c->session, &stats);
+  } while (stats.statements < 4);
   closed = mtr_clock_now();
   assert_int_equal(mortar_session_close(c->session, NULL, &c->err), MORTAR_OK);
   for (i = 0; i < 4; i++) {
