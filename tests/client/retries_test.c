@@ -194,7 +194,7 @@ static void check_cells(bool time_out)
   size_t i;
   enum mtr_call_kind kind;
 
-  start(&c, time_out ? "200" : "60000");
+  start(&c, time_out ? "400" : "60000");
   for (kind = 0; kind < MTR_CALL_KINDS; kind++)
     for (i = 0; i < sizeof events / sizeof *events; i++)
       if ((events[i].event == MTR_EVENT_TIMED_OUT) == time_out) {
