@@ -369,6 +369,13 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_result_to_stream(struct mor
 /* Frees the handle; closes the operation on the server if the server has not closed it. */
 MORTAR_API void mortar_result_free(struct mortar_result *result);
 
+/* As mortar_result_next, but batches of less than a thousand rows that wait behind each other in
+ * the memory already decoded come as one, a copy, of about `rows` rows: for consumers that pay for
+ * each batch, not for each row. mortar_result_to_stream does so, too. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_result_next_joined(
+    struct mortar_result *result, const struct mortar_call *call, int64_t rows,
+    struct ArrowArray *out, struct mortar_error *err);
+
 /* ---- Background ---------------------------------------------------------------------------- */
 
 /* What callers gave up is cancelled and closed on one thread of the library's, which starts when it

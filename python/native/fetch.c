@@ -7,25 +7,27 @@
 #include "python/native/wait.h"
 
 enum {
-  ROWS_AT_ONCE = 256,        /* what is made column by column; their memory stays in the cache */
-  ROWS_BETWEEN_PAUSES = 4096 /* a few milliseconds: then other threads and signals get a turn */
+  ROWS_AT_ONCE = 256,          /* what is made column by column; their memory stays in the cache */
+  ROWS_OF_A_TABLE = 64 * 1024, /* small batches of a table are joined up to this */
+  ROWS_BETWEEN_PAUSES = 4096   /* a few milliseconds: then other threads and signals get a turn */
 };
 
 #define CUR(op) ((CursorObject *)(op))
 
 /* ---- Batches ---- */
 
-static int receive(CursorObject *cur, struct ArrowArray *batch)
+/* joined 0: as they come. */
+static int receive(CursorObject *cur, int64_t joined, struct ArrowArray *batch)
 {
   struct mortar_error err;
   struct native_wait w;
   enum mortar_status st;
 
   if (mortar_result_is_local(cur->result)) {
-    st = mortar_result_next(cur->result, NULL, batch, &err);
+    st = mortar_result_next_joined(cur->result, NULL, joined, batch, &err);
   } else {
     native_wait_begin(&w, cur->conn);
-    st = mortar_result_next(cur->result, &w.call, batch, &err);
+    st = mortar_result_next_joined(cur->result, &w.call, joined, batch, &err);
     (void)native_wait_end(&w);
   }
   if (st != MORTAR_OK) (void)native_raise(cur->conn->state, &err);
@@ -33,7 +35,7 @@ static int receive(CursorObject *cur, struct ArrowArray *batch)
 }
 
 /* Sees to it that the next row is in the queue. 1: it is, 0: the end, -1: an exception. */
-static int load(CursorObject *cur)
+static int load(CursorObject *cur, int64_t joined)
 {
   struct ArrowArray batch = {0};
   int64_t left;
@@ -44,7 +46,7 @@ static int load(CursorObject *cur)
     PyErr_NoMemory();
     return -1;
   }
-  failed = receive(cur, &batch) < 0;
+  failed = receive(cur, joined, &batch) < 0;
   if (batch.release) native_queue_push(&cur->queue, &batch);
   if (failed) return -1;
   return native_queue_front(&cur->queue, &left) != NULL;
@@ -93,7 +95,7 @@ static PyObject *next_row(CursorObject *cur)
   PyObject *row;
   int64_t left;
 
-  if (load(cur) <= 0) return NULL;
+  if (load(cur, 0) <= 0) return NULL;
   batch = native_queue_front(&cur->queue, &left);
   if (native_plan_rows(cur->plan, batch, cur->queue.row, 1, &row) < 0) return NULL;
   advance(cur, 1);
@@ -141,7 +143,7 @@ static int fill(CursorObject *cur, PyObject *list, Py_ssize_t limit)
   Py_ssize_t pause = ROWS_BETWEEN_PAUSES, size = 0;
 
   while (size < limit) {
-    int more = load(cur);
+    int more = load(cur, 0);
     if (more <= 0) return more;
     if (add_rows(cur, list, limit - size) < 0) return -1;
     size = PyList_GET_SIZE(list);
@@ -224,7 +226,7 @@ static int fill_table(CursorObject *cur, PyObject *table, int64_t limit)
 
   while (taken < limit) {
     struct ArrowArray *batch;
-    int more = load(cur);
+    int more = load(cur, ROWS_OF_A_TABLE);
     if (more <= 0) return more;
     batch = native_queue_front(&cur->queue, &n);
     if (n > limit - taken) n = limit - taken;

@@ -167,6 +167,16 @@ static enum mortar_status take_message(struct mtr_page_reader *rd, struct mtr_sp
   return MORTAR_OK;
 }
 
+int64_t mtr_page_reader_peek(const struct mtr_page_reader *rd)
+{
+  size_t i;
+
+  if (rd->built.release) return rd->built.length;
+  for (i = rd->spot_next; i < rd->spot_count; i++)
+    if (rd->spots[i].rows > 0) return rd->spots[i].rows;
+  return 0;
+}
+
 enum mortar_status mtr_page_reader_next(struct mtr_page_reader *rd,
                                         const struct mtr_arrow_schema *schema,
                                         struct ArrowArray *out, struct mortar_error *err)

@@ -50,6 +50,9 @@ MORTAR_MUST_USE enum mortar_status mtr_page_reader_decode(struct mtr_page_reader
                                                           size_t window_bytes,
                                                           struct mortar_error *err);
 
+/* Rows declared for the batch that next would give of what is decoded; 0: the window is used up. */
+int64_t mtr_page_reader_peek(const struct mtr_page_reader *rd);
+
 /* The next batch with rows; out->release NULL when the window is used up. */
 MORTAR_MUST_USE enum mortar_status mtr_page_reader_next(struct mtr_page_reader *rd,
                                                         const struct mtr_arrow_schema *schema,

@@ -3,12 +3,15 @@
 
 #include <stdatomic.h>
 
+#include "arrow/join.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "client/orphans.h"
 
 enum {
+  SMALL_ROWS = 1000,     /* batches below that are worth joining */
+  JOIN_MAX = 256,        /* so many at once */
   CLOSE_GRACE_MS = 2000, /* for closing what the caller is done with */
   DROP_GRACE_MS = 150    /* for closing what failed */
 };
@@ -249,8 +252,44 @@ static enum mortar_status next_batch(struct mortar_result *res, const struct mtr
   }
 }
 
-enum mortar_status mortar_result_next(struct mortar_result *res, const struct mortar_call *call,
-                                      struct ArrowArray *out, struct mortar_error *err)
+/* Small batches behind *out, while there are some and fewer than `rows` rows in all. */
+static enum mortar_status take_small(struct mortar_result *res, int64_t rows,
+                                     struct ArrowArray items[JOIN_MAX], size_t *n,
+                                     struct mortar_error *err)
+{
+  int64_t sum = items[0].length;
+
+  for (*n = 1; *n < JOIN_MAX && sum < rows; (*n)++) {
+    const int64_t next = mtr_page_reader_peek(&res->reader);
+    if (next == 0 || next >= SMALL_ROWS) break;
+    MTR_TRY(mtr_page_reader_next(&res->reader, &res->shape->schema, &items[*n], err));
+    if (!items[*n].release) break;
+    sum += items[*n].length;
+  }
+  return MORTAR_OK;
+}
+
+/* Puts the small batches behind *out, which is small itself, into it. */
+static enum mortar_status join_small(struct mortar_result *res, int64_t rows,
+                                     struct ArrowArray *out, struct mortar_error *err)
+{
+  struct ArrowArray items[JOIN_MAX];
+  enum mortar_status st;
+  size_t n, i;
+
+  items[0] = *out;
+  st = take_small(res, rows, items, &n, err);
+  if (st == MORTAR_OK && n == 1) return MORTAR_OK;
+  out->release = NULL;
+  if (st == MORTAR_OK) st = mtr_arrow_join(&res->shape->schema, items, n, &res->alloc, out, err);
+  for (i = 0; i < n; i++)
+    items[i].release(&items[i]);
+  return st;
+}
+
+/* rows 0: as they come. */
+static enum mortar_status next(struct mortar_result *res, const struct mortar_call *call,
+                               int64_t rows, struct ArrowArray *out, struct mortar_error *err)
 {
   struct mtr_session_wait wait;
   enum mortar_status st;
@@ -264,6 +303,8 @@ enum mortar_status mortar_result_next(struct mortar_result *res, const struct mo
   }
   mtr_session_wait_init(&wait, res->session, call);
   st = next_batch(res, &wait.wait, out, &res->failure);
+  if (st == MORTAR_OK && out->release && out->length < rows && out->length < SMALL_ROWS)
+    st = join_small(res, rows, out, &res->failure);
   if (st != MORTAR_OK) {
     if (out->release) out->release(out);
     memset(out, 0, sizeof *out);
@@ -272,6 +313,19 @@ enum mortar_status mortar_result_next(struct mortar_result *res, const struct mo
   /* At the end, and as soon as no page is left to ask for. */
   if (!out->release || (!res->more && !res->channel)) let_go(res, CLOSE_GRACE_MS);
   return MORTAR_OK;
+}
+
+enum mortar_status mortar_result_next(struct mortar_result *res, const struct mortar_call *call,
+                                      struct ArrowArray *out, struct mortar_error *err)
+{
+  return next(res, call, 0, out, err);
+}
+
+enum mortar_status mortar_result_next_joined(struct mortar_result *res,
+                                             const struct mortar_call *call, int64_t rows,
+                                             struct ArrowArray *out, struct mortar_error *err)
+{
+  return next(res, call, rows, out, err);
 }
 
 const char *mortar_result_query_id(const struct mortar_result *result)

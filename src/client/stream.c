@@ -45,6 +45,8 @@ static int errno_of(enum mortar_status st)
   return EIO;
 }
 
+enum { JOIN_ROWS = 64 * 1024 };
+
 static int stream_get_schema(struct ArrowArrayStream *self, struct ArrowSchema *out)
 {
   struct stream *s = self->private_data;
@@ -54,7 +56,7 @@ static int stream_get_schema(struct ArrowArrayStream *self, struct ArrowSchema *
 static int stream_get_next(struct ArrowArrayStream *self, struct ArrowArray *out)
 {
   struct stream *s = self->private_data;
-  return errno_of(mortar_result_next(s->result, NULL, out, &s->err));
+  return errno_of(mortar_result_next_joined(s->result, NULL, JOIN_ROWS, out, &s->err));
 }
 
 static const char *stream_get_last_error(struct ArrowArrayStream *self)

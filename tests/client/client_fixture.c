@@ -63,19 +63,25 @@ static void check_row(const struct ArrowArray *batch, int64_t i, int64_t expect)
   assert_memory_equal((const char *)s->buffers[2] + offsets[i], text, (size_t)size);
 }
 
+void client_check_batch(const struct ArrowArray *batch, int64_t first)
+{
+  int64_t i;
+
+  assert_true(batch->length > 0);
+  for (i = 0; i < batch->length; i++)
+    check_row(batch, i, first + i);
+}
+
 enum mortar_status client_drain(struct mortar_result *res, int64_t *rows, struct mortar_error *err)
 {
   struct ArrowArray batch;
   enum mortar_status st;
-  int64_t i;
 
   *rows = 0;
   for (;;) {
     st = mortar_result_next(res, NULL, &batch, err);
     if (st != MORTAR_OK || !batch.release) return st;
-    assert_true(batch.length > 0);
-    for (i = 0; i < batch.length; i++)
-      check_row(&batch, i, *rows + i);
+    client_check_batch(&batch, *rows);
     *rows += batch.length;
     batch.release(&batch);
   }

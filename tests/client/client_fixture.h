@@ -24,6 +24,9 @@ void client_stop(struct client *c);
 /* The same, with the options and the log of *c, of which the rest must be zero. */
 void client_start_with(struct client *c);
 
+/* That a batch of the fake server holds the rows from `first` on. */
+void client_check_batch(const struct ArrowArray *batch, int64_t first);
+
 /* Reads all rows of a result: checks n against 0, 1, ... and s against the rule of the fake
  * server; *rows counts them, also when it fails half way. */
 enum mortar_status client_drain(struct mortar_result *res, int64_t *rows, struct mortar_error *err);

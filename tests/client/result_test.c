@@ -112,6 +112,66 @@ static void a_failed_page_is_an_error_every_time(void **state)
   check_failed_page(FAKE_TABLE_COLUMNS);
 }
 
+/* So many batches when small ones are joined up to `rows`; every row in order. */
+static int64_t count_joined(struct client *c, int64_t rows, int64_t *sum)
+{
+  struct mortar_result *res = NULL;
+  struct ArrowArray batch;
+  int64_t n = 0;
+
+  *sum = 0;
+  assert_int_equal(mortar_query(c->session, "SELECT n, s", NULL, &res, &c->err), MORTAR_OK);
+  for (;; n++) {
+    assert_int_equal(mortar_result_next_joined(res, NULL, rows, &batch, &c->err), MORTAR_OK);
+    if (!batch.release) break;
+    client_check_batch(&batch, *sum);
+    *sum += batch.length;
+    batch.release(&batch);
+  }
+  mortar_result_free(res);
+  return n;
+}
+
+static void small_batches_are_joined(void **state)
+{
+  struct client c;
+  int64_t sum;
+
+  (void)state;
+  client_start(&c);
+  fake_server_batches(&c.fs, 72, 14);
+  assert_int_equal(count_joined(&c, 0, &sum), 72);
+  assert_int_equal(count_joined(&c, 100, &sum), 9); /* 8 batches have 112 rows */
+  assert_int_equal(count_joined(&c, 65536, &sum), 1);
+  assert_int_equal(sum, 72 * 14);
+  c.fs.pages = 3; /* only what is here already */
+  assert_int_equal(count_joined(&c, 65536, &sum), 3);
+  assert_int_equal(sum, 72 * 14);
+  c.fs.pages = 1;
+  fake_server_batches(&c.fs, 4, 1000); /* large enough as they are */
+  assert_int_equal(count_joined(&c, 65536, &sum), 4);
+  assert_int_equal(sum, 4000);
+  client_stop(&c);
+}
+
+static void a_corrupt_batch_among_joined_ones_is_an_error(void **state)
+{
+  struct mortar_result *res = NULL;
+  struct ArrowArray batch;
+  struct client c;
+
+  (void)state;
+  client_start(&c);
+  fake_server_batches(&c.fs, 20, 10);
+  c.fs.batches[13].declared++; /* it lacks a row */
+  assert_int_equal(mortar_query(c.session, "SELECT n, s", NULL, &res, &c.err), MORTAR_OK);
+  assert_int_equal(mortar_result_next_joined(res, NULL, 65536, &batch, &c.err), MORTAR_CORRUPT);
+  assert_null(batch.release);
+  assert_int_equal(mortar_result_next_joined(res, NULL, 65536, &batch, &c.err), MORTAR_CORRUPT);
+  mortar_result_free(res);
+  client_stop(&c);
+}
+
 static void declared_row_counts_rule(void **state)
 {
   struct client c;
@@ -403,6 +463,8 @@ int main(void)
       cmocka_unit_test(pages_follow_each_other),
       cmocka_unit_test(pages_of_columns_follow_each_other),
       cmocka_unit_test(a_failed_page_is_an_error_every_time),
+      cmocka_unit_test(small_batches_are_joined),
+      cmocka_unit_test(a_corrupt_batch_among_joined_ones_is_an_error),
       cmocka_unit_test(declared_row_counts_rule),
       cmocka_unit_test(an_end_marker_inside_a_batch_hides_no_rows),
       cmocka_unit_test(a_corrupt_frame_anywhere_is_an_error),

@@ -12,7 +12,7 @@ pa = pytest.importorskip("pyarrow")
 from mortar import sql  # noqa: E402
 
 from conftest import ROOT  # noqa: E402
-from sql_support import connect, connect_other, rows_of  # noqa: E402
+from sql_support import Kiln, connect, connect_other, rows_of  # noqa: E402
 
 ROWS = 20000  # five batches of Kiln's
 MIXED = f"""SELECT id, cast(id AS decimal(20,3)) AS dec, concat('n ', cast(id AS string)) AS s,
@@ -36,6 +36,25 @@ def test_same_table_as_the_connector(cursor, kiln_uri):
         theirs = other.fetchall_arrow()
     assert mine.schema.types == theirs.schema.types and mine.column_names == theirs.column_names
     assert mine.equals(theirs)
+
+
+def test_small_batches_come_joined(cursor, tmp_path):
+    """Every type at once; what is already handed out as rows is not in the table."""
+    whole = cursor.execute(MIXED).fetchall_arrow()
+    kiln = Kiln(tmp_path, "--batch-rows", "13")
+    with connect(kiln.uri) as connection:
+        small = connection.cursor()
+        table = small.execute(MIXED).fetchall_arrow()
+        table.validate(full=True)
+        assert table.equals(whole) and table["id"].num_chunks < 10  # of 1539
+        head = small.execute(MIXED).fetchmany(20)
+        rest = small.fetchall_arrow()
+        rest.validate(full=True)
+        assert len(head) == 20 and rest.equals(whole.slice(20))
+        assert rest["id"].num_chunks < ROWS // 13
+        third = small.execute(MIXED).fetchmany_arrow(ROWS // 3)
+        assert third.equals(whole.slice(0, ROWS // 3))
+    kiln.end()
 
 
 def test_rows_and_tables_share_one_position(cursor):
