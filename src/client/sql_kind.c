@@ -79,25 +79,31 @@ static struct mtr_span take_word(struct scan *s)
   return word;
 }
 
-/* The next word, or one byte of punctuation that is no blank and no quoted text; empty at the end.
- */
-static struct mtr_span next(struct scan *s)
+/* Blanks and comments. */
+static void skip_space(struct scan *s)
 {
-  while (s->rest.size && !s->broken) {
-    const uint8_t c = s->rest.data[0];
+  while (s->rest.size && !s->broken)
     if (at(s, "--"))
       skip_line(s);
     else if (at(s, "/*"))
       skip_comment(s);
-    else if (c == '\'' || c == '"' || c == '`')
-      skip_quoted(s);
-    else if (is_word_byte(c))
-      return take_word(s);
-    else if (c > ' ') {
+    else if (s->rest.data[0] <= ' ')
+      skip(s, 1);
+    else
+      return;
+}
+
+/* The next word, or one byte of punctuation that is no quoted text; empty at the end. */
+static struct mtr_span next(struct scan *s)
+{
+  for (skip_space(s); s->rest.size && !s->broken; skip_space(s)) {
+    const uint8_t c = s->rest.data[0];
+    if (is_word_byte(c)) return take_word(s);
+    if (c != '\'' && c != '"' && c != '`') {
       skip(s, 1);
       return mtr_span_of(s->rest.data - 1, 1);
-    } else
-      skip(s, 1);
+    }
+    skip_quoted(s);
   }
   return mtr_span_of(NULL, 0);
 }
@@ -122,6 +128,15 @@ static struct mtr_span first_word(struct scan *s)
   while (is_mark(token, '('))
     token = next(s);
   return token;
+}
+
+bool mtr_sql_is_volume(struct mtr_span sql)
+{
+  static const char *const verbs[] = {"PUT", "GET", "REMOVE", NULL};
+  struct scan s = {sql, false};
+
+  skip_space(&s);
+  return !s.broken && is_one_of(take_word(&s), verbs);
 }
 
 bool mtr_sql_is_read(struct mtr_span sql)

@@ -8,6 +8,7 @@
 #include "client/orphans.h"
 #include "client/pause.h"
 #include "client/result.h"
+#include "client/sql_kind.h"
 
 enum {
   SQL_MAX = 64 << 20, /* servers refuse longer requests (100 MiB with its overhead) */
@@ -236,6 +237,16 @@ static void clean_up(struct mortar_session *session, struct mtr_channel *channel
   }
 }
 
+/* The server would answer with a link and leave the transfer to us. */
+static enum mortar_status check_text(struct mtr_span sql, struct mortar_error *err)
+{
+  if (!mtr_sql_is_volume(sql)) return MORTAR_OK;
+  (void)mtr_fail(err, MORTAR_UNSUPPORTED,
+                 "Volume / staging operations (PUT, GET, REMOVE) are not supported yet");
+  mtr_error_outcome(err, MORTAR_OUTCOME_NOT_SENT);
+  return MORTAR_UNSUPPORTED;
+}
+
 static enum mortar_status execute(struct mortar_statement *stmt, const struct mortar_call *call,
                                   struct mortar_result **out, struct mortar_error *err)
 {
@@ -246,6 +257,7 @@ static enum mortar_status execute(struct mortar_statement *stmt, const struct mo
   enum mortar_status st;
 
   MTR_TRY(mtr_session_usable(session, err));
+  MTR_TRY(check_text(mtr_buf_span(&stmt->sql), err));
   atomic_fetch_add_explicit(&session->statements, 1, memory_order_relaxed);
   memset(&answer, 0, sizeof answer);
   mtr_session_wait_init(&wait, session, call);

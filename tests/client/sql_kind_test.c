@@ -1,5 +1,10 @@
 /* Which texts count as reads; when in doubt, none. */
 #include "client/sql_kind.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <strings.h>
+
 #include "tests/support/test.h"
 
 static void check_all(const char *const *texts, size_t count, bool expect)
@@ -90,9 +95,86 @@ static void every_cut_is_safe(void **state)
   assert_false(mtr_sql_is_read(mtr_span_of(NULL, 0)));
 }
 
+/* ---- Volume verbs ---------------------------------------------------------------------------- */
+
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || (c & 0x80); }
+
+/* The rule read plainly, by cutting off what may stand before the word. */
+static bool plain_is_volume(const char *text)
+{
+  static const char *const verbs[] = {"put", "get", "remove"};
+  size_t i, n;
+
+  for (;;) {
+    text += strspn(text, " \t\r\n");
+    if (strncmp(text, "--", 2) == 0) {
+      text += strcspn(text, "\n");
+    } else if (strncmp(text, "/*", 2) == 0) {
+      int depth = 1;
+      for (text += 2; depth && *text; text += n) {
+        n = strncmp(text, "/*", 2) == 0 || strncmp(text, "*/", 2) == 0 ? 2 : 1;
+        if (n == 2) depth += *text == '/' ? 1 : -1;
+      }
+      if (depth) return false;
+    } else {
+      break;
+    }
+  }
+  for (i = 0; i < 3; i++) {
+    n = strlen(verbs[i]);
+    if (strncasecmp(text, verbs[i], n) == 0 && !is_word(text[n])) return true;
+  }
+  return false;
+}
+
+static void volume_verbs_as_the_rule_says(void **state)
+{
+  static const char *const pieces[] = {"PUT",    "put", "Get", "REMOVE",  "remove", "SELECT",
+                                       "PUTS",   "GE",  " ",   "\n",      "\t",     "--",
+                                       "-- c\n", "/*",  "*/",  "/* x */", "'a'",    "(",
+                                       ";",      "-",   "*",   "_",       "1",      "\xc3\xa4"};
+  enum { PIECES = sizeof pieces / sizeof *pieces, TEXTS = 300000, LONGEST = 8 };
+  uint32_t seed = 7;
+  int i, volumes = 0;
+
+  (void)state;
+  for (i = 0; i < TEXTS; i++) {
+    char text[200] = "";
+    size_t n = 0;
+    bool want;
+    int k;
+    for (k = 0; k < LONGEST; k++) {
+      seed = seed * 1664525u + 1013904223u;
+      n += (size_t)snprintf(text + n, sizeof text - n, "%s", pieces[(seed >> 16) % PIECES]);
+      if ((seed >> 28) == 0) break;
+    }
+    want = plain_is_volume(text);
+    if (mtr_sql_is_volume(mtr_span_text(text)) != want) fail_msg("%s", text);
+    volumes += want;
+  }
+  assert_true(volumes > TEXTS / 20 && volumes < TEXTS / 2);
+}
+
+/* No look behind the first word, so a long text costs nothing: the rest isn't even there. */
+static void only_the_first_word_is_read(void **state)
+{
+  char *text = malloc(4);
+
+  (void)state;
+  if (!text) return;
+  memcpy(text, "PUT ", 4);
+  assert_true(mtr_sql_is_volume(mtr_span_of(text, 4)));
+  assert_true(mtr_sql_is_volume(mtr_span_of(text, 3)));
+  assert_false(mtr_sql_is_volume(mtr_span_of(text, 2)));
+  assert_false(mtr_sql_is_volume(mtr_span_of(NULL, 0)));
+  free(text);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(volume_verbs_as_the_rule_says),
+      cmocka_unit_test(only_the_first_word_is_read),
       cmocka_unit_test(plain_reads),
       cmocka_unit_test(everything_else),
       cmocka_unit_test(every_cut_is_safe),
