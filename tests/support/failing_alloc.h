@@ -13,10 +13,11 @@
 
 struct failing_alloc {
   struct mortar_alloc alloc; /* hand this to the code under test */
-  long calls, fail_at;       /* allocations so far; the one that fails, 0: none */
-  long live, live_bytes;     /* blocks not freed */
-  long size_mismatches;      /* frees and resizes that told a wrong old size */
-  bool failed;               /* the failure happened */
+  /* Atomic, as the library's background thread allocates, too. */
+  _Atomic long calls, fail_at;   /* allocations so far; the one that fails, 0: none */
+  _Atomic long live, live_bytes; /* blocks not freed */
+  _Atomic long size_mismatches;  /* frees and resizes that told a wrong old size */
+  _Atomic bool failed;           /* the failure happened */
   long rounds;
 };
 
