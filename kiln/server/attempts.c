@@ -91,13 +91,21 @@ static json_t *headers_json(struct evhttp_request *http)
  */
 
 /* The oldest gap makes room. */
-static void note_gap(struct kiln_attempt *item, int64_t now)
+static void note_gap(struct kiln_gaps *gaps)
 {
-  if (item->gap_count == KILN_ATTEMPT_GAPS) {
-    item->gap_count--;
-    memmove(item->gaps_ms, item->gaps_ms + 1, item->gap_count * sizeof item->gaps_ms[0]);
+  const int64_t now = mtr_clock_now();
+
+  if (gaps->count == KILN_ATTEMPT_GAPS) {
+    gaps->count--;
+    memmove(gaps->ms, gaps->ms + 1, gaps->count * sizeof gaps->ms[0]);
   }
-  item->gaps_ms[item->gap_count++] = (double)(now - item->last) / (double)MTR_MS;
+  if (gaps->last) gaps->ms[gaps->count++] = (double)(now - gaps->last) / (double)MTR_MS;
+  gaps->last = now;
+}
+
+void kiln_attempts_called(struct kiln_attempts *attempts, enum kiln_call_kind kind)
+{
+  note_gap(&attempts->gaps[kind]);
 }
 
 void kiln_attempts_note(struct kiln_attempts *attempts, struct mtr_span sql,
@@ -105,13 +113,11 @@ void kiln_attempts_note(struct kiln_attempts *attempts, struct mtr_span sql,
 {
   struct mtr_span text = shown_part(sql);
   struct kiln_attempt *item = find(attempts, text);
-  int64_t now = mtr_clock_now();
 
-  if (item) note_gap(item, now);
   if (!item) item = add(attempts, text);
   if (!item) return;
   item->attempts++;
-  item->last = now;
+  note_gap(&item->gaps);
   json_decref(item->headers);
   item->headers = headers_json(http);
 }
@@ -126,20 +132,20 @@ void kiln_attempts_executed(struct kiln_attempts *attempts, struct mtr_span sql,
 /* ---- Showing ----------------------------------------------------------------------------------
  */
 
-static json_t *gaps_json(const struct kiln_attempt *item)
+static json_t *gaps_json(const struct kiln_gaps *from)
 {
   json_t *gaps = json_array();
   size_t i;
 
-  for (i = 0; gaps && i < item->gap_count; i++)
-    (void)json_array_append_new(gaps, json_real(item->gaps_ms[i]));
+  for (i = 0; gaps && i < from->count; i++)
+    (void)json_array_append_new(gaps, json_real(from->ms[i]));
   return gaps;
 }
 
 static json_t *item_json(const struct kiln_attempt *item)
 {
   return json_pack("{s:I,s:I,s:o,s:O?}", "attempts", (json_int_t)item->attempts, "executed",
-                   (json_int_t)item->executed, "gaps_ms", gaps_json(item), "headers",
+                   (json_int_t)item->executed, "gaps_ms", gaps_json(&item->gaps), "headers",
                    item->headers);
 }
 
@@ -162,8 +168,9 @@ static json_t *calls_json(const struct kiln_attempts *attempts, const struct kil
   int i;
 
   for (i = 0; calls && i < KILN_CALL_COUNT; i++) {
-    json_t *call = json_pack("{s:I,s:I}", "attempts", (json_int_t)stats->calls[i], "faults",
-                             (json_int_t)attempts->faults[i]);
+    json_t *call =
+        json_pack("{s:I,s:I,s:o}", "attempts", (json_int_t)stats->calls[i], "faults",
+                  (json_int_t)attempts->faults[i], "gaps_ms", gaps_json(&attempts->gaps[i]));
     if (json_object_set_new(calls, kiln_stats_call_name(i), call) == 0) continue;
     json_decref(calls);
     calls = NULL;

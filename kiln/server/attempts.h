@@ -1,6 +1,6 @@
 /* What tests want to know of every statement text: how often it was sent, how often the engine
- * really ran it, the time between attempts, the headers of the last one. Kept only where faults are
- * allowed. Loop thread only. */
+ * really ran it, the time between attempts, the headers of the last one; and of every call the time
+ * between attempts. Kept only where faults are allowed. Loop thread only. */
 #ifndef KILN_SERVER_ATTEMPTS_H
 #define KILN_SERVER_ATTEMPTS_H
 
@@ -12,14 +12,19 @@
 /* As many texts as in the statistics, each with its last gaps. */
 enum { KILN_ATTEMPT_TEXTS = KILN_STATS_TEXTS, KILN_ATTEMPT_GAPS = 64 };
 
+/* The last times between attempts of one kind. */
+struct kiln_gaps {
+  int64_t last; /* of the monotonic clock; 0: none yet */
+  double ms[KILN_ATTEMPT_GAPS];
+  size_t count;
+};
+
 struct kiln_attempt {
   struct kiln_attempt *next; /* the text seen before it */
   char *text;
   size_t size;
   uint64_t attempts, executed;
-  int64_t last; /* of the monotonic clock */
-  double gaps_ms[KILN_ATTEMPT_GAPS];
-  size_t gap_count;
+  struct kiln_gaps gaps;
   json_t *headers; /* of the last attempt, secrets masked */
 };
 
@@ -27,9 +32,13 @@ struct kiln_attempt {
 struct kiln_attempts {
   struct kiln_attempt *first;
   size_t count;
-  uint64_t faults[KILN_CALL_COUNT]; /* rules that were met, by call */
-  uint64_t other_faults;            /* of paths and connections */
+  struct kiln_gaps gaps[KILN_CALL_COUNT]; /* by call */
+  uint64_t faults[KILN_CALL_COUNT];       /* rules that were met, by call */
+  uint64_t other_faults;                  /* of paths and connections */
 };
+
+/* A call of this kind came. */
+void kiln_attempts_called(struct kiln_attempts *attempts, enum kiln_call_kind kind);
 
 /* A request came that carries this statement. */
 void kiln_attempts_note(struct kiln_attempts *attempts, struct mtr_span sql,

@@ -373,6 +373,7 @@ static void count(struct kiln_exchange *x)
 {
   const struct mtr_TExecuteStatementReq *req = x->request;
 
+  kiln_attempts_called(&x->core->faults->attempts, x->call->kind);
   if (x->call->kind == KILN_CALL_EXECUTE)
     kiln_attempts_note(&x->core->faults->attempts, req->statement, x->http);
 }

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "client/result.h"
-#include "net/retry.h"
 #include "tests/client/client_fixture.h"
+#include "tests/client/told.h"
 
 enum { ATTEMPTS = 5 }; /* times again */
 
@@ -128,16 +128,6 @@ static int expected_attempts(enum mtr_retry_action action)
 {
   if (action == MTR_RETRY_AGAIN) return 1 + ATTEMPTS;
   return action == MTR_RETRY_BRIEFLY ? 1 + MTR_RETRY_BRIEF : 1;
-}
-
-/* What the caller is told: of the statement, not of the question about it. */
-static enum mortar_outcome told(enum mtr_call_kind kind, enum mortar_outcome outcome)
-{
-  const bool safe = outcome == MORTAR_OUTCOME_NOT_SENT || outcome == MORTAR_OUTCOME_REJECTED;
-
-  if (kind == MTR_CALL_POLL && safe) return MORTAR_OUTCOME_UNKNOWN;
-  if ((kind == MTR_CALL_FETCH || kind == MTR_CALL_METADATA) && safe) return MORTAR_OUTCOME_DONE;
-  return outcome;
 }
 
 static void check_cell(struct client *c, enum mtr_call_kind kind, size_t i)

@@ -271,6 +271,10 @@ static void gaps_are_measured(void **state)
   gap = json_real_value(json_array_get(gaps, 0));
   assert_true(gap >= 60 && gap < 5000);
   assert_true(json_real_value(json_array_get(gaps, 1)) < gap);
+  gaps = json_object_get(json_object_get(stats, "calls"), "ExecuteStatement");
+  assert_int_equal(json_array_size(json_object_get(gaps, "gaps_ms")), 2);
+  gaps = json_object_get(json_object_get(stats, "calls"), "FetchResults");
+  assert_int_equal(json_array_size(json_object_get(gaps, "gaps_ms")), 0);
   json_decref(stats);
   fixture_stop(&fx);
 }

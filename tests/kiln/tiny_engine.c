@@ -11,14 +11,20 @@ struct context {
   _Atomic bool interrupted;
 };
 
+static void sleep_ms(int ms)
+{
+  const struct timespec pause = {0, ms * 1000000L};
+
+  (void)nanosleep(&pause, NULL);
+}
+
 /* Ten seconds at the most; gives the milliseconds that it took. */
 static int await_interrupt(struct context *context)
 {
-  struct timespec pause = {0, 1000000};
   int i;
 
   for (i = 0; i < 10000 && !context->interrupted; i++)
-    (void)nanosleep(&pause, NULL);
+    sleep_ms(1);
   return i;
 }
 
@@ -198,13 +204,15 @@ static bool execute(void *engine_ctx, void *session, const struct kiln_statement
   engine->contexts++;
   engine->executed++;
   *statement_ctx = context;
+  if (starts(sql, "SELECT ")) sql += strlen("SELECT ");
+  if (starts(sql, "lazy ")) sleep_ms(20);
   if (starts(sql, "slow")) return run_slow(context, err);
   if (starts(sql, "ddl")) return true;
   if (starts(sql, "dml"))
     answer->rows_affected = 3;
   else if (starts(sql, "prepared"))
     answer->prepared = (const uint8_t *)"";
-  else if (starts(sql, "rows "))
+  else if (starts(sql, "rows ") || starts(sql, "lazy "))
     (void)make_stream(engine, "i", atol(sql + 5), false, &answer->stream);
   else if (starts(sql, "half "))
     (void)make_stream(engine, "i", atol(sql + 5), true, &answer->stream);

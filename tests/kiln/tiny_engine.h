@@ -5,11 +5,14 @@
  *     half N       N rows, then the stream fails
  *     drip N       N rows, then the stream waits until it is interrupted and fails
  *     late N       waits until it is interrupted, then has N rows all the same
+ *     lazy N       N rows after 20 ms
  *     fail         fails with 42P01
  *     slow         runs until it is interrupted, then fails with 57014 (10 s at the most)
  *     ddl          has no result set         dml      changed 3 rows
  *     prepared     has a prepared reply, whoever asks
- *     unsigned     a column without SQL type  echo    fails with its session's namespace */
+ *     unsigned     a column without SQL type  echo    fails with its session's namespace
+ *
+ * SELECT may stand before each of them, for clients that look at that. */
 #ifndef TESTS_KILN_TINY_ENGINE_H
 #define TESTS_KILN_TINY_ENGINE_H
 

@@ -1,0 +1,43 @@
+/* The client against Kiln: both in one process, the faults by Kiln's own script, the proof by its
+ * counters. Kiln has the tiny engine, whose statements are slow, fast or long by their words. */
+#ifndef MTR_TESTS_TOGETHER_RIG_H
+#define MTR_TESTS_TOGETHER_RIG_H
+
+#include "mortar/mortar.h"
+#include "tests/kiln/kiln_fault_fixture.h"
+#include "tests/support/test.h"
+
+struct rig {
+  struct fixture kiln;            /* its own session is closed: what is open is the client's */
+  struct mortar_session *session; /* NULL until rig_open */
+  struct mortar_error err;        /* of the last call */
+};
+
+/* An option of a session; a list of them ends with a NULL name. */
+struct rig_option {
+  const char *name, *value;
+};
+
+/* A Kiln that says after a millisecond that a statement still runs, so that long ones are polled.
+ */
+void rig_start(struct rig *rig);
+void rig_stop(struct rig *rig); /* the session too */
+
+enum mortar_status rig_open(struct rig *rig, const struct rig_option *options);
+void rig_close(struct rig *rig); /* fine without a session */
+
+/* Replaces the rules by one, from the format; "": none. */
+void rig_fault(struct rig *rig, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Runs a statement of the tiny engine and reads its rows to the end. */
+enum mortar_status rig_run(struct rig *rig, const char *sql, const struct mortar_call *call);
+enum mortar_status rig_drain(struct rig *rig, struct mortar_result *res,
+                             const struct mortar_call *call);
+
+/* A time between two attempts of a call: the last one, or so many before it; in ms. */
+double rig_gap(struct rig *rig, const char *call, int back);
+
+/* Waits until Kiln has this number of "sessions_open", ...; ten seconds at the most. */
+void rig_await(struct rig *rig, const char *name, int64_t value);
+
+#endif
