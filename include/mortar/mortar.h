@@ -292,7 +292,9 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_new(struct mortar
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_sql(
     struct mortar_statement *stmt, const char *sql, size_t size, struct mortar_error *err);
 
-/* The server cancels the statement after so many seconds; 0: the server's default. */
+/* The server cancels the statement after so many seconds; 0: the server's default. Where it says
+ * nothing of it, execute fails with TIMEOUT all the same, within 0.2 s of the limit, and the
+ * statement is cancelled as one that was given up. */
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_timeout(
     struct mortar_statement *stmt, int64_t seconds, struct mortar_error *err);
 

@@ -14,7 +14,6 @@
 
 enum {
   ORPHANS_MAX = 128, /* each holds a connection; more at once means that the server is down */
-  BUDGET_MS = 60000, /* for a reply to come; servers name a statement within seconds */
   CALL_MS = 2000,    /* for one cancel or close */
   LOOK_MS = 20,      /* for a reply that has begun to come; the others wait meanwhile */
   LINGER_MS = 1000   /* the thread ends after so long without work */
@@ -38,7 +37,9 @@ static struct {
   pthread_t thread;
   struct mortar_wake *wake;
 } table;
-static atomic_bool stopping; /* the process exits */
+static atomic_bool stopping;              /* the process exits */
+static _Atomic int64_t budget_ms = 60000; /* for a reply to come; servers name a statement within
+                                             seconds */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static bool is_pending(enum mtr_orphan_kind kind)
@@ -283,7 +284,7 @@ bool mtr_orphan_add(struct mortar_session *session, struct mtr_channel *channel,
   bool added;
 
   if (op) o.operation = *op;
-  o.expires = mtr_deadline_after(mtr_clock_now(), BUDGET_MS);
+  o.expires = mtr_deadline_after(mtr_clock_now(), atomic_load(&budget_ms));
   (void)pthread_once(&once, register_stop);
   lock_table();
   added = table.count + table.busy < ORPHANS_MAX && !atomic_load(&stopping) && ensure_running();
@@ -298,6 +299,8 @@ bool mtr_orphan_add(struct mortar_session *session, struct mtr_channel *channel,
   }
   return added;
 }
+
+void mtr_orphan_set_budget_ms(int64_t ms) { atomic_store(&budget_ms, ms); }
 
 static bool is_idle(void)
 {

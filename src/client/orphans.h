@@ -23,4 +23,8 @@ enum mtr_orphan_kind {
 bool mtr_orphan_add(struct mortar_session *session, struct mtr_channel *channel,
                     enum mtr_orphan_kind kind, const struct mtr_handle *op);
 
+/* For how long the reply of an orphan that is added from now on is awaited. For tests: a minute is
+ * right for programs. */
+void mtr_orphan_set_budget_ms(int64_t ms);
+
 #endif

@@ -15,6 +15,7 @@ enum {
   KEEP_SQL = 4096,    /* what a spare statement may hold */
   POLL_FIRST_MS = 10, /* after the first poll, which is sent at once */
   POLL_LAST_MS = 500,
+  LIMIT_GRACE_MS = 100,   /* for the server's own word on a statement that reached its limit */
   DROP_GRACE_MS = 150,    /* for cancelling what failed; see mtr_session_drop_operation */
   CANCEL_GRACE_MS = 10000 /* for mortar_statement_cancel itself */
 };
@@ -247,6 +248,14 @@ static enum mortar_status check_text(struct mtr_span sql, struct mortar_error *e
   return MORTAR_UNSUPPORTED;
 }
 
+/* The server ends the statement at its limit and says so. One that doesn't is not waited for. */
+static void keep_limit(struct mtr_wait *wait, int64_t seconds)
+{
+  if (seconds == 0 || seconds > MTR_NEVER / MTR_SECOND) return;
+  wait->deadline = mtr_deadline_min(
+      wait->deadline, mtr_deadline_after(mtr_clock_now(), seconds * 1000 + LIMIT_GRACE_MS));
+}
+
 static enum mortar_status execute(struct mortar_statement *stmt, const struct mortar_call *call,
                                   struct mortar_result **out, struct mortar_error *err)
 {
@@ -261,6 +270,7 @@ static enum mortar_status execute(struct mortar_statement *stmt, const struct mo
   atomic_fetch_add_explicit(&session->statements, 1, memory_order_relaxed);
   memset(&answer, 0, sizeof answer);
   mtr_session_wait_init(&wait, session, call);
+  keep_limit(&wait.wait, stmt->timeout_seconds);
   MTR_TRY(mtr_session_take(session, &channel, err));
   st = run_statement(stmt, channel, &wait.wait, &answer, err);
   if (st == MORTAR_OK) return mtr_result_new(session, channel, &wait.wait, &answer, out, err);

@@ -23,7 +23,7 @@ static const struct rig_option options[] = {{"retry_attempts", "4"},
 static enum mortar_status call_open(struct rig *rig)
 {
   rig_close(rig);
-  return rig_open(rig, options);
+  return rig_open(rig, options, NULL);
 }
 
 static enum mortar_status call_read(struct rig *rig) { return rig_run(rig, "SELECT rows 1", NULL); }
@@ -227,7 +227,7 @@ static void check_cell(struct rig *rig, enum mtr_call_kind kind, const struct ev
   enum mortar_status st;
   int64_t before, seen;
 
-  if (!rig->session) assert_int_equal(rig_open(rig, options), MORTAR_OK);
+  if (!rig->session) assert_int_equal(rig_open(rig, options, NULL), MORTAR_OK);
   before = fault_call(&rig->kiln, wire, "faults");
   set_rule(rig, kind, e);
   st = calls[kind].call(rig);
@@ -284,12 +284,12 @@ static void a_kiln_that_has_ended(void **state)
 
   (void)state;
   rig_start(&rig);
-  assert_int_equal(rig_open(&rig, options), MORTAR_OK);
+  assert_int_equal(rig_open(&rig, options, NULL), MORTAR_OK);
   fixture_stop(&rig.kiln);
   check_unconnected(&rig, MTR_EVENT_NOT_CONNECTED, MORTAR_CONNECT);
   session = rig.session;
   assert_int_equal(expected_attempts(mtr_retry_action(MTR_CALL_OPEN, MTR_EVENT_NOT_CONNECTED)), 1);
-  assert_int_equal(rig_open(&rig, options), MORTAR_CONNECT);
+  assert_int_equal(rig_open(&rig, options, NULL), MORTAR_CONNECT);
   assert_null(strstr(rig.err.message, "attempts"));
   mortar_session_free(session);
 }
@@ -320,12 +320,12 @@ static void a_kiln_with_another_certificate(void **state)
   (void)close(fd);
   server = start_tls(0, cert, &engine);
   rig.kiln.wire.port = kiln_server_port(server);
-  assert_int_equal(rig_open(&rig, trusting), MORTAR_OK);
+  assert_int_equal(rig_open(&rig, trusting, NULL), MORTAR_OK);
   kiln_server_stop(server);
   server = start_tls(rig.kiln.wire.port, NULL, &engine);
   check_unconnected(&rig, MTR_EVENT_TLS_FAILED, MORTAR_TLS);
   rig_close(&rig);
-  assert_int_equal(rig_open(&rig, trusting), MORTAR_TLS);
+  assert_int_equal(rig_open(&rig, trusting, NULL), MORTAR_TLS);
   assert_null(strstr(rig.err.message, "attempts"));
   kiln_server_stop(server);
   (void)unlink(cert);

@@ -23,7 +23,16 @@ void rig_stop(struct rig *rig)
   assert_true(mortar_background_wait(10000));
 }
 
-enum mortar_status rig_open(struct rig *rig, const struct rig_option *options)
+static void keep_warning(void *ctx, enum mortar_log_level level, const char *line)
+{
+  struct rig *rig = ctx;
+
+  (void)level;
+  (void)snprintf(rig->warning, sizeof rig->warning, "%s", line);
+}
+
+enum mortar_status rig_open(struct rig *rig, const struct rig_option *options,
+                            const struct mortar_call *call)
 {
   struct mortar_config *config = NULL;
   enum mortar_status st;
@@ -35,7 +44,9 @@ enum mortar_status rig_open(struct rig *rig, const struct rig_option *options)
   assert_int_equal(mortar_config_set_uri(config, uri, NULL), MORTAR_OK);
   for (; options->name; options++)
     assert_int_equal(mortar_config_set(config, options->name, options->value, NULL), MORTAR_OK);
-  st = mortar_session_open(config, NULL, &rig->session, &rig->err);
+  assert_int_equal(mortar_config_set_log(config, MORTAR_LOG_WARNING, keep_warning, rig, NULL),
+                   MORTAR_OK);
+  st = mortar_session_open(config, call, &rig->session, &rig->err);
   mortar_config_free(config);
   return st;
 }
@@ -48,7 +59,7 @@ void rig_close(struct rig *rig)
 
 void rig_fault(struct rig *rig, const char *format, ...)
 {
-  char rule[600], rules[620];
+  char rule[2000], rules[2010];
   va_list args;
 
   va_start(args, format);
@@ -58,26 +69,29 @@ void rig_fault(struct rig *rig, const char *format, ...)
   fault_set(&rig->kiln, rules);
 }
 
-enum mortar_status rig_drain(struct rig *rig, struct mortar_result *res,
-                             const struct mortar_call *call)
+static enum mortar_status drain(struct rig *rig, struct mortar_result *res,
+                                const struct mortar_call *call)
 {
-  struct ArrowArray batch = {.release = NULL};
+  struct ArrowArray batch;
   enum mortar_status st;
 
-  do {
-    if (batch.release) batch.release(&batch);
+  for (;;) {
     st = mortar_result_next(res, call, &batch, &rig->err);
-  } while (batch.release);
-  mortar_result_free(res);
-  return st;
+    if (!batch.release) return st;
+    rig->rows += batch.length;
+    batch.release(&batch);
+  }
 }
 
 enum mortar_status rig_run(struct rig *rig, const char *sql, const struct mortar_call *call)
 {
   struct mortar_result *res = NULL;
-  const enum mortar_status st = mortar_query(rig->session, sql, call, &res, &rig->err);
+  enum mortar_status st = mortar_query(rig->session, sql, call, &res, &rig->err);
 
-  return st == MORTAR_OK ? rig_drain(rig, res, call) : st;
+  rig->rows = 0;
+  if (st == MORTAR_OK) st = drain(rig, res, call);
+  mortar_result_free(res);
+  return st;
 }
 
 double rig_gap(struct rig *rig, const char *call, int back)

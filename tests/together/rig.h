@@ -11,6 +11,8 @@ struct rig {
   struct fixture kiln;            /* its own session is closed: what is open is the client's */
   struct mortar_session *session; /* NULL until rig_open */
   struct mortar_error err;        /* of the last call */
+  int64_t rows;                   /* that rig_run has read */
+  char warning[400];              /* the last one logged; see mortar_background_wait */
 };
 
 /* An option of a session; a list of them ends with a NULL name. */
@@ -23,7 +25,8 @@ struct rig_option {
 void rig_start(struct rig *rig);
 void rig_stop(struct rig *rig); /* the session too */
 
-enum mortar_status rig_open(struct rig *rig, const struct rig_option *options);
+enum mortar_status rig_open(struct rig *rig, const struct rig_option *options,
+                            const struct mortar_call *call);
 void rig_close(struct rig *rig); /* fine without a session */
 
 /* Replaces the rules by one, from the format; "": none. */
@@ -31,8 +34,6 @@ void rig_fault(struct rig *rig, const char *format, ...) __attribute__((format(p
 
 /* Runs a statement of the tiny engine and reads its rows to the end. */
 enum mortar_status rig_run(struct rig *rig, const char *sql, const struct mortar_call *call);
-enum mortar_status rig_drain(struct rig *rig, struct mortar_result *res,
-                             const struct mortar_call *call);
 
 /* A time between two attempts of a call: the last one, or so many before it; in ms. */
 double rig_gap(struct rig *rig, const char *call, int back);
