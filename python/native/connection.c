@@ -272,12 +272,14 @@ static PyObject *conn_stats(PyObject *op, PyObject *Py_UNUSED(ignored))
     return NULL;
   mortar_session_get_stats(CONN(op)->session, &s);
   return Py_BuildValue(
-      "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "statements", (unsigned long long)s.statements,
-      "exchanges", (unsigned long long)s.exchanges, "connects", (unsigned long long)s.connects,
-      "stale_connections", (unsigned long long)s.stale_connections, "writes",
-      (unsigned long long)s.writes, "waits", (unsigned long long)s.waits, "reads",
+      "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "statements",
+      (unsigned long long)s.statements, "exchanges", (unsigned long long)s.exchanges, "connects",
+      (unsigned long long)s.connects, "stale_connections", (unsigned long long)s.stale_connections,
+      "writes", (unsigned long long)s.writes, "waits", (unsigned long long)s.waits, "reads",
       (unsigned long long)s.reads, "schemas_derived", (unsigned long long)s.schemas_derived,
-      "lock_releases", (unsigned long long)CONN(op)->lock_releases);
+      "retries", (unsigned long long)s.retries, "retry_wait_ms",
+      (unsigned long long)s.retry_wait_ms, "lock_releases",
+      (unsigned long long)CONN(op)->lock_releases);
 }
 
 static PyObject *conn_get_open(PyObject *op, void *closure)

@@ -4,6 +4,7 @@ import json
 import math
 import pathlib
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -90,8 +91,14 @@ def control(uri, path, body=None):
     """What Kiln answers on one of its own paths; body is posted as JSON."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(uri.split("/sql/")[0] + path, data)
-    with urllib.request.urlopen(request, timeout=60) as reply:
+    context = ssl._create_unverified_context() if uri.startswith("https") else None
+    with urllib.request.urlopen(request, timeout=60, context=context) as reply:
         return json.load(reply)
+
+
+def set_faults(uri, *rules):
+    """Replaces Kiln's rules."""
+    control(uri, "/kiln/faults", {"replace": True, "rules": list(rules)})
 
 
 def server_stats(uri):

@@ -1,16 +1,76 @@
-"""A write runs once, whatever happens to its reply: eight faults of one INSERT, through Mortar
-against Kiln's fault script. Kiln counts how often the engine really ran the statement."""
+"""Faults of Kiln's script and what Mortar makes of them: a write that runs once, a result that is
+whole or an error, a warehouse that starts slowly, credentials that are refused."""
 
+import contextlib
+import datetime
+import email.utils
+import pathlib
 import re
-import subprocess
-import sys
+import threading
+import time
+from urllib.parse import urlsplit
 
 import pytest
 
 pytest.importorskip("mortar.kiln._kiln", reason="the extension module is not built")
 sql = pytest.importorskip("mortar.sql")
 
-from sql_support import control  # noqa: E402
+from sql_support import Kiln, connect, control, server_stats, set_faults, wait_for  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def kiln(tmp_path_factory):
+    """With checksums, so that no damage to a batch goes by unseen."""
+    server = Kiln(tmp_path_factory.mktemp("kiln"), "--faults", "on", "--checksum")
+    yield server.uri
+    stats = server_stats(server.uri)
+    server.end()
+    assert (stats["sessions_open"], stats["operations_open"]) == (0, 0)
+
+
+@pytest.fixture(autouse=True)
+def no_faults_are_left(kiln):
+    yield
+    set_faults(kiln)
+
+
+class Watch:
+    """How long a block took, and how late this machine woke a thread that did nothing but sleep
+    meanwhile: so late may each of the threads be that a call needs."""
+
+    def __enter__(self):
+        self.late, self._done = 0.0, threading.Event()
+        self._sleeper = threading.Thread(target=self._sleep, daemon=True)
+        self._sleeper.start()
+        self._begun = time.monotonic()
+        return self
+
+    def _sleep(self):
+        while not self._done.is_set():
+            begun = time.monotonic()
+            time.sleep(0.005)
+            self.late = max(self.late, time.monotonic() - begun - 0.005)
+
+    def __exit__(self, *exception):
+        self.took = time.monotonic() - self._begun
+        self._done.set()
+        self._sleeper.join()
+
+    def kept(self, seconds):
+        return self.took <= seconds + 4 * self.late
+
+
+@contextlib.contextmanager
+def ready_for(kiln, call, text, **options):
+    """A function that makes the call, be it the one that opens a session or one that runs a text."""
+    if call == "OpenSession":
+        yield lambda: connect(kiln, **options)
+        return
+    with connect(kiln, **options) as connection:
+        yield lambda: connection.cursor().execute(text)
+
+
+# ---- A write ------------------------------------------------------------------------------------
 
 AFTER = {"call": "ExecuteStatement", "text": "INSERT", "when": "after"}
 BEFORE = {"call": "ExecuteStatement", "text": "INSERT", "when": "before"}
@@ -23,7 +83,7 @@ CASES = {
     "a reset after the request was read": ({**AFTER, "reset": True}, False),
     "an idle connection that the server closed": (
         {"call": "ExecuteStatement", "text": "SELECT 'before'", "close_after_ms": 0}, True),
-    "a time-out while the server commits": ({**AFTER, "delay_after_ms": 6000}, False),
+    "a time-out while the server commits": ({**AFTER, "delay_after_ms": 1500}, False),
     "a reply that is cut": ({**AFTER, "cut": 60}, False),
     "an empty 200": ({**AFTER, "status": 200, "body": ""}, False),
     "a web page with 200": (
@@ -32,15 +92,14 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module")
-def kiln():
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mortar.kiln", "--faults", "on"], stdout=subprocess.PIPE, text=True
-    )
-    yield re.search(r"http\S+", process.stdout.readline()).group()
-    process.terminate()
-    assert process.wait(30) == 0
-    process.stdout.close()
+def is_closed_by_server(uri):
+    """Whether there is a connection to it that only the client's side has not closed yet."""
+    table = pathlib.Path("/proc/net/tcp")
+    if not table.exists():
+        pytest.skip("reads /proc/net/tcp")
+    port, close_wait = f":{urlsplit(uri).port:04X}", "08"
+    lines = [line.split() for line in table.read_text().splitlines()]
+    return any(fields[2].endswith(port) and fields[3] == close_wait for fields in lines)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -48,22 +107,208 @@ def test_an_insert_runs_once(kiln, name):
     rule, succeeds = CASES[name]
     table = "t" + str(list(CASES).index(name))
     insert = f"INSERT INTO {table} VALUES (1)"
-    with sql.connect(_connection_uri=kiln, _socket_timeout=4) as connection:
+    with sql.connect(_connection_uri=kiln, _socket_timeout=0.5) as connection:
         with connection.cursor() as cursor:
             cursor.execute(f"CREATE TABLE {table} (a INT)")
-            control(kiln, "/kiln/faults", {"rules": [rule], "replace": True})
+            set_faults(kiln, rule)
             cursor.execute("SELECT 'before'")
+            if "close_after_ms" in rule:
+                assert wait_for(lambda: is_closed_by_server(kiln))
             if succeeds:
                 cursor.execute(insert)
             else:
                 with pytest.raises(sql.Error) as error:
                     cursor.execute(insert)
                 assert error.value.outcome == "unknown"
-    assert control(kiln, "/kiln/stats")["texts"][insert]["executed"] == 1
+    assert server_stats(kiln)["texts"][insert]["executed"] == 1
     with sql.connect(_connection_uri=kiln) as connection, connection.cursor() as cursor:
         assert cursor.execute(f"SELECT count(*) FROM {table}").fetchall() == [(1,)]
 
 
-def test_nothing_is_left_open(kiln):
-    stats = control(kiln, "/kiln/stats")
-    assert stats["sessions_open"] == 0
+# ---- A page -------------------------------------------------------------------------------------
+
+ROWS, PAGE_ROWS = 5000, 1000
+
+PAGE_FAULTS = {
+    "late, not executed": {"delay_before_ms": 600},
+    "late, executed": {"delay_after_ms": 600},
+    "no reply": {"when": "after", "hang": True},
+    "half a reply": {"hang": True, "cut": 300},
+    "drop by drop": {"trickle": {"bytes": 20, "every_ms": 20}},
+    "cut in its first byte": {"cut": 0},
+    "cut in a batch": {"cut": 1000},
+    "cut by a reset": {"cut": 1000, "reset": True},
+    "reset": {"reset": True},
+    "reset, executed": {"when": "after", "reset": True},
+    "shorter than its length": {"content_length_add": 9},
+    "longer than its length": {"content_length_add": -9},
+    "one batch more than there is": {"lengths": [{"place": "results.arrowBatches", "add": 1}]},
+    "one batch less than there is": {"lengths": [{"place": "results.arrowBatches", "add": -1}]},
+    "a batch that is longer": {
+        "lengths": [{"place": "results.arrowBatches[0].batch", "add": 100}]},
+    "a batch that is shorter": {
+        "lengths": [{"place": "results.arrowBatches[0].batch", "add": -10}]},
+    "a damaged batch": {"flip": [{"place": "results.arrowBatches[0].batch", "offset": -20}]},
+    "a batch that is no frame": {"flip": [{"place": "results.arrowBatches[0].batch", "offset": 0}]},
+    "no Thrift": {"flip": [{"offset": 0}]},
+    "a status that nobody knows": {"lengths": [{"place": "status.statusCode", "add": 77}]},
+    "HTTP 500": {"status": 500},
+    "HTTP 503": {"status": 503},
+    "HTTP 503, later": {"status": 503, "headers": {"Retry-After": 60}},
+    "HTTP 404": {"status": 404},
+    "HTTP 200 without a body": {"status": 200},
+    "a web page": {"status": 200, "body": "<html>"},
+    "an error": {"error": {"sqlstate": "XX000", "message": "the page is gone"}},
+    "an exception": {"exception": {"message": "the page is gone"}},
+    "a stale operation": {"lose": "operation"},
+    "an expired session": {"lose": "session"},
+}
+
+
+def by_one(cursor):
+    while (row := cursor.fetchone()) is not None:
+        yield row
+
+
+def by_many(cursor):
+    while rows := cursor.fetchmany(700):
+        yield from rows
+
+
+def by_arrow(cursor):
+    yield from ((v,) for v in cursor.fetchall_arrow().column(0).to_pylist())
+
+
+WAYS = {
+    "fetchone": by_one,
+    "fetchmany": by_many,
+    "fetchall": lambda cursor: iter(cursor.fetchall()),
+    "iteration": iter,
+    "fetchall_arrow": by_arrow,
+}
+
+
+@pytest.mark.parametrize("name", PAGE_FAULTS)
+def test_a_failed_page_is_never_an_early_end(kiln, name):
+    """Page 3 of 5: an error from whatever asks for it, and again from whatever asks then. What came
+    before it are the first rows, in order."""
+    pytest.importorskip("pyarrow")
+    for way, fetch in WAYS.items():
+        with connect(kiln, page_rows=PAGE_ROWS, _socket_timeout=0.15,
+                     _retry_stop_after_attempts_duration=1) as connection:
+            cursor, rows = connection.cursor(), []
+            cursor.execute(f"SELECT id FROM range({ROWS})")
+            set_faults(kiln, {"call": "FetchResults", "nth": 2, **PAGE_FAULTS[name]})
+            with pytest.raises(sql.Error):
+                for row in fetch(cursor):
+                    rows.append(row)
+            assert control(kiln, "/kiln/faults")["rules"][0]["hits"] == 1
+            assert rows == [(i,) for i in range(len(rows))] and len(rows) <= 2 * PAGE_ROWS, way
+            assert cursor.rownumber == len(rows)
+            with pytest.raises(sql.Error):
+                for _ in range(ROWS // 700):
+                    assert cursor.fetchmany(700)
+            with pytest.raises(sql.Error):
+                cursor.fetchall()
+
+
+# ---- A warehouse that starts slowly -------------------------------------------------------------
+
+UNAVAILABLE = {"error": {"sqlstate": "08S01", "message": "TEMPORARILY_UNAVAILABLE: it starts"}}
+
+
+def in_seconds():
+    return {"status": 503, "headers": {"Retry-After": 1}}, 1.0
+
+
+def by_date():
+    """Of whole seconds, as dates are: one second of the two may be over when the reply leaves."""
+    date = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=2)
+    header = email.utils.format_datetime(date, usegmt=True)
+    return {"status": 503, "headers": {"Retry-After": header}}, 1.0
+
+
+def in_thrift():
+    return UNAVAILABLE, 0.2
+
+
+@pytest.mark.parametrize("rule", [in_seconds, by_date, in_thrift])
+def test_a_warehouse_that_starts_is_waited_for(kiln, rule):
+    """A write, too: it was not started. Another thread sees what the call does meanwhile."""
+    text = f"CREATE TABLE {rule.__name__} (a INT)"
+    with connect(kiln, _retry_delay_min=0.2) as connection:
+        fault, wait = rule()
+        before = connection.stats()
+        set_faults(kiln, {"call": "ExecuteStatement", **fault})
+        call = threading.Thread(target=lambda: connection.cursor().execute(text))
+        call.start()
+        assert wait_for(lambda: connection.stats()["retries"] > before["retries"])
+        assert call.is_alive()
+        call.join(60)
+        after = connection.stats()
+    seen = server_stats(kiln)["texts"][text]
+    assert (seen["attempts"], seen["executed"]) == (2, 1)
+    assert after["retries"] - before["retries"] == 1
+    assert after["retry_wait_ms"] - before["retry_wait_ms"] >= wait * 1000
+    assert seen["gaps_ms"][0] >= wait * 1000
+
+
+def test_a_session_is_waited_for(kiln):
+    set_faults(kiln, {"call": "OpenSession", "nth": [1, 2], **UNAVAILABLE})
+    before = server_stats(kiln)["calls"]["OpenSession"]["attempts"]
+    with connect(kiln, _retry_delay_min=0.1) as connection:
+        assert connection.stats()["retries"] == 2
+        assert connection.cursor().execute("SELECT 1").fetchall() == [(1,)]
+    seen = server_stats(kiln)["calls"]["OpenSession"]
+    assert seen["attempts"] - before == 3
+    assert seen["gaps_ms"][-2] >= 100 and seen["gaps_ms"][-1] >= 200
+
+
+@pytest.mark.parametrize("call", ["OpenSession", "ExecuteStatement"])
+@pytest.mark.parametrize("rule", [in_seconds, in_thrift])
+def test_a_budget_of_seconds_is_kept(kiln, call, rule):
+    """The warehouse never comes up: within the budget the caller has its words and the count."""
+    options = {"_retry_stop_after_attempts_duration": 2, "_retry_delay_min": 0.2}
+    with ready_for(kiln, call, "SELECT 1", **options) as make:
+        set_faults(kiln, {"call": call, "nth": "every", **rule()[0]})
+        with pytest.raises(sql.Error) as caught, Watch() as watch:
+            make()
+    assert watch.kept(2.2)
+    assert re.search("after [23456] attempts: ", str(caught.value))
+    assert caught.value.outcome == "rejected"
+    if rule is in_seconds:
+        assert caught.value.http_status == 503 and "HTTP status 503" in str(caught.value)
+    else:
+        assert "TEMPORARILY_UNAVAILABLE: it starts" in str(caught.value)
+
+
+# ---- Credentials --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", ["OpenSession", "ExecuteStatement"])
+@pytest.mark.parametrize("status", [401, 403])
+def test_refused_credentials_fail_at_once(kiln, call, status):
+    words = f"Token of {status} expired on Monday."
+    rule = {"call": call, "nth": "every", "status": status,
+            "headers": {"x-databricks-reason-phrase": words}}
+    with ready_for(kiln, call, "INSERT INTO t VALUES (1)") as make:
+        set_faults(kiln, rule)
+        with pytest.raises(sql.RequestError) as caught, Watch() as watch:
+            make()
+    e = caught.value
+    assert watch.kept(2)
+    assert (e.status, e.http_status, e.outcome) == ("AUTH", status, "rejected")
+    assert words in str(e) and "attempts" not in str(e)
+    assert control(kiln, "/kiln/faults")["rules"][0]["hits"] == 1
+
+
+def test_missing_and_wrong_credentials(tmp_path):
+    server = Kiln(tmp_path, "--token", "right")
+    for token, status in ((None, 401), ("", 401), ("wrong", 403)):
+        with pytest.raises(sql.RequestError) as caught, Watch() as watch:
+            connect(server.uri, access_token=token)
+        assert watch.kept(2)
+        assert (caught.value.status, caught.value.http_status) == ("AUTH", status)
+    stats = server_stats(server.uri)
+    assert (stats["sessions_total"], stats["sessions_open"]) == (0, 0)
+    server.end()
