@@ -104,19 +104,32 @@ static void forget(CursorObject *cur)
   cur->rownumber = 0;
 }
 
+/* A closed cursor lets go of its session, whose connections stay open otherwise. Whoever still uses
+ * the statement calls this again. */
+static void retire(CursorObject *cur)
+{
+  if (cur->busy || cur->cancels) return;
+  forget(cur);
+  if (cur->cancels) return; /* one that came while the lock was let go */
+  mortar_statement_free(cur->stmt);
+  cur->stmt = NULL;
+}
+
 static enum mortar_status cancel(CursorObject *cur, struct mortar_error *err)
 {
-  struct mortar_statement *stmt = cur->stmt; /* lives as long as the cursor */
   PyThreadState *saved;
   enum mortar_status st;
 
   if (!cur->conn->session) return MORTAR_OK;
   st = mortar_session_usable(cur->conn->session, err);
   /* After a fork the statement's lock may be held for ever. */
-  if (st != MORTAR_OK || !stmt) return st;
+  if (st != MORTAR_OK || !cur->stmt) return st;
+  cur->cancels++;
   saved = PyEval_SaveThread();
-  st = mortar_statement_cancel(stmt, err);
+  st = mortar_statement_cancel(cur->stmt, err);
   PyEval_RestoreThread(saved);
+  cur->cancels--;
+  if (!cur->open) retire(cur);
   return st;
 }
 
@@ -127,9 +140,9 @@ void native_cursor_shut(CursorObject *cur)
   cur->open = 0;
   link_out(cur);
   if (cur->busy)
-    (void)cancel(cur, NULL); /* the call that another thread is in forgets the rest */
+    (void)cancel(cur, NULL); /* the call that another thread is in does the rest */
   else
-    forget(cur);
+    retire(cur);
   Py_DECREF(cur);
 }
 
@@ -201,7 +214,7 @@ int native_cursor_claim(CursorObject *cur)
 void native_cursor_yield(CursorObject *cur)
 {
   cur->busy = 0;
-  if (!cur->open) forget(cur);
+  if (!cur->open) retire(cur);
 }
 
 int native_cursor_claim_result(CursorObject *cur)

@@ -12,7 +12,7 @@
 typedef struct cursor_object {
   PyObject_HEAD ConnectionObject *conn; /* counted */
   struct cursor_object *next, *prev;    /* in the connection's list while open */
-  struct mortar_statement *stmt;        /* made when first needed */
+  struct mortar_statement *stmt;        /* made when first needed; a closed cursor has none */
   struct mortar_result *result;         /* NULL: no active result */
   PlanObject *plan;                     /* of result */
   struct batch_queue queue;             /* of result */
@@ -20,6 +20,7 @@ typedef struct cursor_object {
   long long rowcount, rownumber;
   Py_ssize_t arraysize, buffer_size;
   int open, busy;
+  int cancels; /* calls of cancel that are on their way */
   PyObject *weakrefs;
 } CursorObject;
 

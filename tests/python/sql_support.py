@@ -106,6 +106,12 @@ def server_stats(uri):
     return control(uri, "/kiln/stats")
 
 
+def resident_kb():
+    """Memory of this process."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
 def canonical(value):
     """A form in which values are equal when they are the same: NaN is itself, a timestamp says its
     offset, numbers of different types differ."""

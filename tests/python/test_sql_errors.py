@@ -204,7 +204,7 @@ def test_nobody_listens():
 def test_the_server_dies(own_kiln):
     """Before a statement, and between two pages of a result. What has arrived can be fetched."""
     kiln = own_kiln()
-    connection = connect(kiln.uri, page_rows=1000)
+    connection = connect(kiln.uri, page_rows=1000, _retry_delay_min=0.01)
     cursor, other = connection.cursor(), connection.cursor()
     cursor.execute("SELECT id FROM range(100000) ORDER BY id")
     assert cursor.fetchone() == (0,)

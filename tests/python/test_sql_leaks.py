@@ -13,7 +13,7 @@ pytest.importorskip("mortar.kiln._kiln", reason="the extension module is not bui
 
 from mortar import _native, sql  # noqa: E402
 
-from sql_support import connect, server_stats, wait_for  # noqa: E402
+from sql_support import connect, resident_kb, server_stats, wait_for  # noqa: E402
 
 MIXED = """SELECT id, id / 3.0D AS d, cast(id AS decimal(20,3)) AS dec, concat('n ', cast(id AS string)) AS s,
     date'2013-01-01' AS day, timestamp'2013-01-01 00:00:00' AS t, array(id, null) AS a,
@@ -24,11 +24,6 @@ MIXED = """SELECT id, id / 3.0D AS d, cast(id AS decimal(20,3)) AS dec, concat('
 def connection(kiln_uri):
     with connect(kiln_uri) as made:
         yield made
-
-
-def resident_kb():
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 
 
 # What a leak of ours would be made of. The garbage collector does not know rows of plain values:

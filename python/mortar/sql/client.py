@@ -5,7 +5,9 @@ The work is done in C (mortar._native); what is here is names, defaults and docu
 
 from __future__ import annotations
 
+import atexit
 import warnings
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
@@ -289,4 +291,18 @@ def connect(
         options.append(("access_token", access_token))
     options += _options({**keywords, "catalog": catalog, "schema": schema})
     settings: Options = [(str(k), str(v)) for k, v in (session_configuration or {}).items()]
-    return Connection(options, settings, Cursor)
+    connection = Connection(options, settings, Cursor)
+    _connections.add(connection)
+    return connection
+
+
+# What connect() made and is still there.
+_connections: weakref.WeakSet[Connection] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_connections() -> None:
+    """A statement that nobody waits for any more costs money: what is open when the interpreter
+    ends is closed, also where a thread still holds it."""
+    for connection in list(_connections):
+        connection.close()
