@@ -170,18 +170,27 @@ static void check_cancelled(struct rig *rig, int64_t closes)
   assert_int_equal(fault_rule(&rig->kiln, 1, "seen"), 1);
 }
 
+/* The handle of a statement whose reply was lost is known to nobody, also where it was sent again.
+ */
+static bool was_sent_again(const struct rig *rig)
+{
+  struct mortar_session_stats stats;
+
+  mortar_session_get_stats(rig->session, &stats);
+  return stats.retries > 0;
+}
+
 /* What the client knew, or was told later, it has ended. What it could not know, it said. */
 static void check_rest(struct rig *rig, const struct shot *shot, const struct fault *fault,
                        enum mortar_status st)
 {
   const char *text = rig->err.message;
-  const bool may_run =
-      st != MORTAR_OK && (strstr(text, "may be running") || strstr(text, "may have run"));
+  const bool may_run = strstr(text, "may be running") || strstr(text, "may have run");
   const bool is_named_later = fault->reply == LATE && strstr(text, "once the server names it");
+  const bool is_known = st == MORTAR_OK ? !was_sent_again(rig) : !may_run || is_named_later;
 
   /* A request to close that was refused leaves it to the session's end; nothing runs. */
-  if ((!may_run || is_named_later) && strcmp(shot->wire, "CloseOperation") != 0)
-    rig_await(rig, "operations_open", 0);
+  if (is_known && strcmp(shot->wire, "CloseOperation") != 0) rig_await(rig, "operations_open", 0);
   rig_fault(rig, "%s", "");
   rig_close(rig);
   rig_await(rig, "operations_open", 0);
@@ -189,12 +198,12 @@ static void check_rest(struct rig *rig, const struct shot *shot, const struct fa
 }
 
 static void shoot(struct rig *rig, const struct shot *shot, const struct fault *fault,
-                  const struct rig_option *options, const struct mortar_call *call)
+                  const struct mortar_call *call)
 {
   int64_t begun, closes;
   enum mortar_status st;
 
-  assert_int_equal(rig_open(rig, options, NULL), MORTAR_OK);
+  assert_int_equal(rig_open(rig, NULL), MORTAR_OK);
   rig_fault(rig, "{\"call\": \"%s\", %s}, " COUNT_CANCELS, shot->wire, fault->rule);
   closes = fault_call(&rig->kiln, "CloseOperation", "attempts");
   begun = start_clock();
@@ -213,11 +222,10 @@ static void the_limit_of_a_call(void **state)
   int i, k;
 
   (void)state;
-  rig_start(&rig);
+  rig_start(&rig, by_call);
   for (k = 0; k < SHOTS; k++)
     for (i = 0; i < FAULTS; i++)
-      if (strcmp(shots[k].wire, "CloseOperation") != 0)
-        shoot(&rig, &shots[k], &faults[i], by_call, &call);
+      if (strcmp(shots[k].wire, "CloseOperation") != 0) shoot(&rig, &shots[k], &faults[i], &call);
   rig_stop(&rig);
 }
 
@@ -228,10 +236,10 @@ static void the_limit_of_a_reply(void **state)
   int i, k;
 
   (void)state;
-  rig_start(&rig);
+  rig_start(&rig, by_read);
   for (k = 0; k < SHOTS; k++)
     for (i = 0; i < FAULTS; i++)
-      if (!shots[k].runs_on) shoot(&rig, &shots[k], &faults[i], by_read, NULL);
+      if (!shots[k].runs_on) shoot(&rig, &shots[k], &faults[i], NULL);
   rig_stop(&rig);
 }
 
@@ -243,7 +251,7 @@ static void shoot_open(struct rig *rig, const struct fault *fault, const struct 
 
   rig_fault(rig, "{\"call\": \"OpenSession\", %s}", fault->rule);
   begun = start_clock();
-  (void)!rig_open(rig, by_call, call);
+  (void)!rig_open(rig, call);
   check_time(rig, "OpenSession", fault->rule, begun, mtr_clock_now(), LIMIT_MS);
   rig_fault(rig, "%s", "");
   rig_close(rig);
@@ -255,7 +263,7 @@ static void shoot_close(struct rig *rig, const struct fault *fault, const struct
   enum mortar_status st;
   int64_t begun;
 
-  assert_int_equal(rig_open(rig, by_call, NULL), MORTAR_OK);
+  assert_int_equal(rig_open(rig, NULL), MORTAR_OK);
   rig_fault(rig, "{\"call\": \"CloseSession\", %s}", fault->rule);
   begun = start_clock();
   st = mortar_session_close(rig->session, call, &rig->err);
@@ -283,7 +291,7 @@ static void the_limits_of_open_and_close(void **state)
   int i;
 
   (void)state;
-  rig_start(&rig);
+  rig_start(&rig, by_call);
   for (i = 0; i < FAULTS; i++) {
     shoot_open(&rig, &faults[i], &call);
     expire_sessions(&rig);
@@ -338,7 +346,7 @@ static void shoot_limited(struct rig *rig, const char *call)
   int64_t begun;
   size_t i;
 
-  assert_int_equal(rig_open(rig, by_call, NULL), MORTAR_OK);
+  assert_int_equal(rig_open(rig, NULL), MORTAR_OK);
   for (i = 0; i < SLOW_FAULTS; i++)
     (void)snprintf(rules + strlen(rules), sizeof rules - strlen(rules),
                    "%s{\"call\": \"%s\", \"text\": \"slow %zu\", %s}", i ? "," : "", call, i,
@@ -370,7 +378,7 @@ static void the_limit_of_a_statement(void **state)
   struct rig rig;
 
   (void)state;
-  rig_start(&rig);
+  rig_start(&rig, by_call);
   shoot_limited(&rig, "ExecuteStatement");
   shoot_limited(&rig, "GetOperationStatus");
   rig_stop(&rig);
@@ -392,15 +400,15 @@ static void an_orphan_is_given_up_in_time(void **state)
 
   (void)state;
   mtr_orphan_set_budget_ms(100);
-  rig_start(&rig);
-  assert_int_equal(rig_open(&rig, by_call, NULL), MORTAR_OK);
+  rig_start(&rig, by_call);
+  assert_int_equal(rig_open(&rig, NULL), MORTAR_OK);
   rig_fault(&rig, "%s", "{\"call\": \"*\", \"nth\": \"every\", \"hang\": true}");
   assert_int_equal(rig_run(&rig, "dml", &call), MORTAR_TIMEOUT);
   check_given_up(&rig, "a statement given up may still be there");
   rig_fault(&rig, "%s", "");
   rig_close(&rig);
   rig_fault(&rig, "%s", "{\"call\": \"*\", \"nth\": \"every\", \"hang\": true}");
-  assert_int_equal(rig_open(&rig, by_call, &call), MORTAR_TIMEOUT);
+  assert_int_equal(rig_open(&rig, &call), MORTAR_TIMEOUT);
   check_given_up(&rig, "a session given up may still be there");
   rig_stop(&rig);
 }

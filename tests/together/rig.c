@@ -4,13 +4,14 @@
 #include <stdio.h>
 #include <time.h>
 
-void rig_start(struct rig *rig)
+void rig_start(struct rig *rig, const struct rig_option *options)
 {
-  const struct kiln_options options = {.faults = true, .direct_wait_ms = 1};
+  const struct kiln_options kiln = {.faults = true, .direct_wait_ms = 1};
   struct mtr_TCloseSessionReq req = {0};
 
   memset(rig, 0, sizeof *rig);
-  fixture_start(&rig->kiln, &tiny_engine, &options);
+  rig->options = options;
+  fixture_start(&rig->kiln, &tiny_engine, &kiln);
   MTR_SET(&req, TCloseSessionReq, session_handle, &rig->kiln.session.session);
   (void)WIRE_CALL(&rig->kiln.wire, CloseSession, &req);
 }
@@ -31,9 +32,9 @@ static void keep_warning(void *ctx, enum mortar_log_level level, const char *lin
   (void)snprintf(rig->warning, sizeof rig->warning, "%s", line);
 }
 
-enum mortar_status rig_open(struct rig *rig, const struct rig_option *options,
-                            const struct mortar_call *call)
+enum mortar_status rig_open(struct rig *rig, const struct mortar_call *call)
 {
+  const struct rig_option *option;
   struct mortar_config *config = NULL;
   enum mortar_status st;
   char uri[60];
@@ -42,8 +43,8 @@ enum mortar_status rig_open(struct rig *rig, const struct rig_option *options,
                  rig->kiln.wire.port);
   assert_int_equal(mortar_config_new(NULL, &config, NULL), MORTAR_OK);
   assert_int_equal(mortar_config_set_uri(config, uri, NULL), MORTAR_OK);
-  for (; options->name; options++)
-    assert_int_equal(mortar_config_set(config, options->name, options->value, NULL), MORTAR_OK);
+  for (option = rig->options; option->name; option++)
+    assert_int_equal(mortar_config_set(config, option->name, option->value, NULL), MORTAR_OK);
   assert_int_equal(mortar_config_set_log(config, MORTAR_LOG_WARNING, keep_warning, rig, NULL),
                    MORTAR_OK);
   st = mortar_session_open(config, call, &rig->session, &rig->err);

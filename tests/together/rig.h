@@ -7,26 +7,26 @@
 #include "tests/kiln/kiln_fault_fixture.h"
 #include "tests/support/test.h"
 
-struct rig {
-  struct fixture kiln;            /* its own session is closed: what is open is the client's */
-  struct mortar_session *session; /* NULL until rig_open */
-  struct mortar_error err;        /* of the last call */
-  int64_t rows;                   /* that rig_run has read */
-  char warning[400];              /* the last one logged; see mortar_background_wait */
-};
-
 /* An option of a session; a list of them ends with a NULL name. */
 struct rig_option {
   const char *name, *value;
 };
 
+struct rig {
+  struct fixture kiln;              /* its own session is closed: what is open is the client's */
+  const struct rig_option *options; /* of its sessions; to be set before rig_open */
+  struct mortar_session *session;   /* NULL until rig_open */
+  struct mortar_error err;          /* of the last call */
+  int64_t rows;                     /* that rig_run has read */
+  char warning[400];                /* the last one logged; see mortar_background_wait */
+};
+
 /* A Kiln that says after a millisecond that a statement still runs, so that long ones are polled.
  */
-void rig_start(struct rig *rig);
+void rig_start(struct rig *rig, const struct rig_option *options);
 void rig_stop(struct rig *rig); /* the session too */
 
-enum mortar_status rig_open(struct rig *rig, const struct rig_option *options,
-                            const struct mortar_call *call);
+enum mortar_status rig_open(struct rig *rig, const struct mortar_call *call);
 void rig_close(struct rig *rig); /* fine without a session */
 
 /* Replaces the rules by one, from the format; "": none. */
