@@ -221,13 +221,23 @@ static bool is_about_reply(enum mortar_status st)
          st == MORTAR_UNSUPPORTED;
 }
 
+/* Whatever the server said of the statement then, it was our own doing. */
+static enum mortar_status closed_meanwhile(struct mortar_error *err)
+{
+  const struct mortar_error was = *err;
+
+  (void)mtr_fail(err, MORTAR_INTERRUPTED, "the session was closed by another thread: %s",
+                 was.message);
+  err->outcome = was.outcome;
+  return MORTAR_INTERRUPTED;
+}
+
 enum mortar_status mtr_session_failed(const struct mortar_session *session,
                                       const struct mtr_handle *op, enum mortar_status st,
                                       struct mortar_error *err)
 {
   if (!err || st == MORTAR_OK) return st;
-  if (st == MORTAR_INTERRUPTED && atomic_load(&session->closed))
-    mtr_error_prefix(err, "the session was closed by another thread");
+  if (op && st != MORTAR_STATE && atomic_load(&session->closed)) st = closed_meanwhile(err);
   if (is_about_reply(st) && !strstr(err->message, mtr_endpoint_name(session->endpoint)))
     mtr_error_prefix(err, "%s", mtr_endpoint_name(session->endpoint));
   /* What has a name, or a reply, was answered. */

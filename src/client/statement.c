@@ -274,7 +274,7 @@ static enum mortar_status execute(struct mortar_statement *stmt, const struct mo
   MTR_TRY(mtr_session_take(session, &channel, err));
   st = run_statement(stmt, channel, &wait.wait, &answer, err);
   if (st == MORTAR_OK) return mtr_result_new(session, channel, &wait.wait, &answer, out, err);
-  (void)mtr_session_failed(session, &answer.operation, st, err);
+  st = mtr_session_failed(session, &answer.operation, st, err);
   clean_up(session, channel, &answer, st, err);
   return st;
 }

@@ -35,9 +35,7 @@ static enum mortar_status make(struct mtr_message_template *t, struct mortar_err
 
 static void same_bytes_as_the_writers(void **state)
 {
-  static const char *const texts[] = {"", "SELECT 1",
-                                      "SELECT 'gr\xc3\xb6\xc3\x9f"
-                                      "e'"};
+  static const char *const texts[] = {"", "SELECT 1", "SELECT 'gr\xc3\xb6n'"};
   struct mtr_message_template t;
   struct mtr_TExecuteStatementReq req;
   struct mtr_TSessionHandle session;

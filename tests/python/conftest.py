@@ -35,7 +35,10 @@ def pytest_terminal_summary(terminalreporter):
 
 def built(pattern):
     """The one file below the build folder that fits the pattern."""
-    build = pathlib.Path(os.environ.get("MORTAR_BUILD", ROOT / "build" / "dev"))
+    builds = [ROOT / "build" / "dev", ROOT / "build" / "release"]
+    if "MORTAR_BUILD" in os.environ:
+        builds = [pathlib.Path(os.environ["MORTAR_BUILD"])]
+    build = next((folder for folder in builds if folder.is_dir()), builds[0])
     found = sorted(build.glob(pattern))
     assert found, f"nothing below {build.name} fits {pattern}: was it built?"
     return found[0]
