@@ -4,7 +4,7 @@
 
 #include "net/wait.h"
 
-/* OK after ms; TIMEOUT when the deadline comes first, INTERRUPTED when woken. */
+/* OK after ms; TIMEOUT when the deadline comes first, INTERRUPTED when woken, CANCELED. */
 MORTAR_MUST_USE enum mortar_status mtr_pause(const struct mtr_wait *wait, int64_t ms,
                                              const char *what, struct mortar_error *err);
 

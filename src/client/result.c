@@ -24,10 +24,11 @@ static void give_channel(struct mortar_result *res)
 
 /* Nothing more will be asked of the server: close the operation unless it did. The session stays,
  * as a shell at least, until the result is freed: errors name it. */
-static void let_go(struct mortar_result *res, int64_t grace_ms)
+static void let_go(struct mortar_result *res, int64_t grace_ms, const struct mtr_wait *within)
 {
   give_channel(res);
-  if (!res->closed) mtr_session_drop_operation(res->session, &res->operation, false, grace_ms);
+  if (!res->closed)
+    mtr_session_drop_operation(res->session, &res->operation, false, grace_ms, within);
   res->closed = true;
   res->more = false;
 }
@@ -53,7 +54,7 @@ static enum mortar_status fail_for_good(struct mortar_result *res, enum mortar_s
     res->failure.outcome = MORTAR_OUTCOME_DONE;
   res->failed = true;
   if (mtr_session_gave_up(st) && !res->closed) hand_over(res);
-  let_go(res, DROP_GRACE_MS);
+  let_go(res, DROP_GRACE_MS, NULL);
   if (err) *err = res->failure;
   return st;
 }
@@ -200,7 +201,7 @@ enum mortar_status mtr_result_new(struct mortar_session *session, struct mtr_cha
   if (!res) {
     mtr_session_give(session, channel);
     if (!answer->closed)
-      mtr_session_drop_operation(session, &answer->operation, false, CLOSE_GRACE_MS);
+      mtr_session_drop_operation(session, &answer->operation, false, CLOSE_GRACE_MS, NULL);
     return mtr_fail_nomem(err, "result");
   }
   res->channel = channel;
@@ -229,7 +230,7 @@ void mortar_result_free(struct mortar_result *res)
   struct mortar_session *session;
 
   if (!res) return;
-  let_go(res, CLOSE_GRACE_MS);
+  let_go(res, CLOSE_GRACE_MS, NULL);
   mtr_page_reader_rest(&res->reader);
   mtr_shape_unref(res->shape);
   session = res->session;
@@ -311,7 +312,7 @@ static enum mortar_status next(struct mortar_result *res, const struct mortar_ca
     return fail_for_good(res, st, err);
   }
   /* At the end, and as soon as no page is left to ask for. */
-  if (!out->release || (!res->more && !res->channel)) let_go(res, CLOSE_GRACE_MS);
+  if (!out->release || (!res->more && !res->channel)) let_go(res, CLOSE_GRACE_MS, &wait.wait);
   return MORTAR_OK;
 }
 

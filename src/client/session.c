@@ -29,9 +29,10 @@ static struct mtr_wait wait_of(const struct mortar_call *call)
 
 static int tick(void *ctx)
 {
-  const struct mtr_session_wait *w = ctx;
+  struct mtr_session_wait *w = ctx;
 
-  return atomic_load(&w->session->closed) || (w->tick && w->tick(w->tick_ctx));
+  if (!w->ended) w->ended = atomic_load(&w->session->closed) || (w->tick && w->tick(w->tick_ctx));
+  return w->ended;
 }
 
 void mtr_session_wait_init(struct mtr_session_wait *w, const struct mortar_session *session,
@@ -41,6 +42,7 @@ void mtr_session_wait_init(struct mtr_session_wait *w, const struct mortar_sessi
   w->session = session;
   w->tick = w->wait.tick;
   w->tick_ctx = w->wait.tick_ctx;
+  w->ended = false;
   w->wait.tick = tick;
   w->wait.tick_ctx = w;
 }
@@ -370,14 +372,17 @@ void mortar_session_free(struct mortar_session *session)
 }
 
 void mtr_session_drop_operation(struct mortar_session *session, const struct mtr_handle *op,
-                                bool cancel, int64_t grace_ms)
+                                bool cancel, int64_t grace_ms, const struct mtr_wait *within)
 {
-  struct mtr_wait wait = {.deadline = mtr_deadline_after(mtr_clock_now(), grace_ms)};
+  struct mtr_wait wait = within ? *within : (struct mtr_wait){.deadline = MTR_NEVER};
   struct mtr_channel *channel = NULL;
+  enum mortar_status st;
 
+  wait.deadline = mtr_deadline_min(wait.deadline, mtr_deadline_after(mtr_clock_now(), grace_ms));
   if (!op->guid_size || mtr_session_usable(session, NULL) != MORTAR_OK) return;
   if (mtr_session_take(session, &channel, NULL) != MORTAR_OK) return;
   if (cancel) (void)!session->backend->cancel(session->bs, channel, op, &wait, NULL);
-  (void)!session->backend->close_operation(session->bs, channel, op, &wait, NULL);
+  st = session->backend->close_operation(session->bs, channel, op, &wait, NULL);
   mtr_session_give(session, channel);
+  if (mtr_session_gave_up(st)) (void)mtr_orphan_add(session, NULL, MTR_ORPHAN_OPERATION, op);
 }

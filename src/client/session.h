@@ -57,6 +57,8 @@ struct mtr_session_wait {
   const struct mortar_session *session;
   int (*tick)(void *ctx); /* the caller's */
   void *tick_ctx;
+  bool
+      ended; /* it has said so, and is not asked again: an answer that came first changes nothing */
 };
 
 void mtr_session_wait_init(struct mtr_session_wait *w, const struct mortar_session *session,
@@ -71,9 +73,10 @@ enum mortar_status mtr_session_failed(const struct mortar_session *session,
 /* True for failures that are the caller's will: it shall not wait for cleaning up, either. */
 bool mtr_session_gave_up(enum mortar_status st);
 
-/* Sends CloseOperation, and CancelOperation before it when cancel is set, within grace_ms: for
- * cleaning up, so failures are not reported. */
+/* Sends CloseOperation, and CancelOperation before it when cancel is set, within grace_ms and
+ * within what a call may wait, if there is one: for cleaning up, so failures are not reported. What
+ * takes longer is left to the background thread. */
 void mtr_session_drop_operation(struct mortar_session *session, const struct mtr_handle *op,
-                                bool cancel, int64_t grace_ms);
+                                bool cancel, int64_t grace_ms, const struct mtr_wait *within);
 
 #endif

@@ -169,11 +169,11 @@ static enum mortar_status wait_for_end(struct mortar_session *session, struct mt
   return MORTAR_OK;
 }
 
-/* The statement was sent: whatever became of a later question about it, it may have run. */
-static enum mortar_status asking_failed(enum mortar_status st, struct mortar_error *err)
+/* The statement was sent: whatever the server answered to a later question about it, also that it
+ * knows nothing of it, it may have run. */
+static void asking_failed(struct mortar_error *err)
 {
-  if (err && err->outcome != MORTAR_OUTCOME_DONE) err->outcome = MORTAR_OUTCOME_UNKNOWN;
-  return st;
+  if (err) err->outcome = MORTAR_OUTCOME_UNKNOWN;
 }
 
 static enum mortar_status not_sent(struct mortar_error *err)
@@ -192,15 +192,18 @@ static enum mortar_status run_statement(struct mortar_statement *stmt, struct mt
   struct mortar_session *session = stmt->session;
   struct mtr_run run = {mtr_buf_span(&stmt->sql), stmt->timeout_seconds, stmt->idempotent};
   enum mortar_status st = MORTAR_OK;
+  struct mtr_wait named = *wait;
 
   if (mtr_log_wants(&session->watch.log, MORTAR_LOG_SQL))
     mtr_log(&session->watch.log, MORTAR_LOG_SQL, "execute: %.*s", MTR_LOG_SQL_ARG(run.sql));
   if (atomic_load(&stmt->cancel_asked)) return not_sent(err);
   MTR_TRY(session->backend->execute(session->bs, channel, &run, wait, answer, err));
+  named.canceled = NULL; /* from here on the server is told */
   if (name_operation(stmt, &answer->operation) && answer->live)
     st = cancel_operation(session, &answer->operation, CANCEL_GRACE_MS, err);
-  if (st == MORTAR_OK) st = wait_for_end(session, channel, wait, answer, err);
-  return st == MORTAR_OK ? st : asking_failed(st, err);
+  if (st == MORTAR_OK) st = wait_for_end(session, channel, &named, answer, err);
+  if (st != MORTAR_OK && answer->live) asking_failed(err);
+  return st;
 }
 
 /* Puts words behind an error's text. */
@@ -232,7 +235,7 @@ static void clean_up(struct mortar_session *session, struct mtr_channel *channel
   } else {
     mtr_session_give(session, channel);
     if (named)
-      mtr_session_drop_operation(session, &answer->operation, answer->live, DROP_GRACE_MS);
+      mtr_session_drop_operation(session, &answer->operation, answer->live, DROP_GRACE_MS, NULL);
     else if (err && err->outcome == MORTAR_OUTCOME_UNKNOWN)
       add_words(err, "the statement may have run, or be running");
   }
@@ -271,6 +274,7 @@ static enum mortar_status execute(struct mortar_statement *stmt, const struct mo
   memset(&answer, 0, sizeof answer);
   mtr_session_wait_init(&wait, session, call);
   keep_limit(&wait.wait, stmt->timeout_seconds);
+  wait.wait.canceled = &stmt->cancel_asked;
   MTR_TRY(mtr_session_take(session, &channel, err));
   st = run_statement(stmt, channel, &wait.wait, &answer, err);
   if (st == MORTAR_OK) return mtr_result_new(session, channel, &wait.wait, &answer, out, err);

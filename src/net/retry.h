@@ -68,8 +68,8 @@ enum { MTR_RETRY_BRIEF = 3 };
   X(HTTP_503_LATER, REJECTED, "HTTP 503 with Retry-After", A, A, A, A, A, A, B, B)                 \
   X(HTTP_504, UNKNOWN, "HTTP 504", B, B, N, A, N, A, B, B)                                         \
   X(HTTP_OTHER, UNKNOWN, "HTTP, any other status", N, N, N, N, N, N, N, N)                         \
-  X(NOT_STARTED, REJECTED, "Thrift error that names `TEMPORARILY_UNAVAILABLE`", A, A, A, A, A, A,  \
-    B, B)                                                                                          \
+  X(NOT_STARTED, REJECTED, "Thrift error that begins with `TEMPORARILY_UNAVAILABLE`", A, A, A, A,  \
+    A, A, B, B)                                                                                    \
   X(GONE, DONE, "Thrift error: the handle is not known", N, N, N, N, N, N, S, S)                   \
   X(ERROR, DONE, "Thrift error, any other", N, N, N, N, N, N, N, N)                                \
   X(EXCEPTION, UNKNOWN, "Thrift exception in place of a reply", N, N, N, N, N, N, N, N)            \

@@ -10,6 +10,8 @@ struct mtr_wait {
   struct mortar_wake *wake; /* NULL: none */
   int (*tick)(void *ctx);   /* NULL: none; see struct mortar_call */
   void *tick_ctx;
+  /* Set by another thread: ends what waits without a request under way. NULL: none. */
+  const _Atomic bool *canceled;
 };
 
 /* When a wait that begins now calls the tick for the first time; MTR_NEVER without one. */

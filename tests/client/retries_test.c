@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "client/result.h"
+#include "client/thrift/call.h"
+#include "codec/thrift/tcli.h"
 #include "tests/client/client_fixture.h"
 #include "tests/client/told.h"
 
@@ -378,6 +380,32 @@ static void the_worst_outcome_of_all_attempts_counts(void **state)
 
 /* ---- A lost session is not a lost statement -------------------------------------------------- */
 
+/* A value that looks like the class of an error is no promise that nothing ran. */
+static void only_the_class_says_that_it_did_not_start(void **state)
+{
+  static const struct {
+    const char *text;
+    enum mtr_retry_event event;
+  } cases[] = {
+      {"TEMPORARILY_UNAVAILABLE", MTR_EVENT_NOT_STARTED},
+      {"TEMPORARILY_UNAVAILABLE: starting", MTR_EVENT_NOT_STARTED},
+      {"[TEMPORARILY_UNAVAILABLE] starting", MTR_EVENT_NOT_STARTED},
+      {"[CAST_INVALID_INPUT] The value 'TEMPORARILY_UNAVAILABLE' cannot be cast", MTR_EVENT_ERROR},
+      {"TEMPORARILY_UNAVAILABLE_TABLE not found", MTR_EVENT_ERROR},
+      {"TEMPORARILY", MTR_EVENT_ERROR},
+      {"", MTR_EVENT_ERROR},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct mtr_TStatus status = {0};
+    MTR_SET(&status, TStatus, status_code, MTR_STATUS_ERROR);
+    MTR_SET(&status, TStatus, error_message, mtr_span_text(cases[i].text));
+    assert_int_equal(mtr_thrift_event(&status), cases[i].event);
+  }
+}
+
 static void a_lost_session_is_told(void **state)
 {
   static const struct {
@@ -465,6 +493,7 @@ int main(void)
       cmocka_unit_test(a_wait_ends_with_the_caller_s_patience),
       cmocka_unit_test(an_idempotent_write_is_sent_again),
       cmocka_unit_test(the_worst_outcome_of_all_attempts_counts),
+      cmocka_unit_test(only_the_class_says_that_it_did_not_start),
       cmocka_unit_test(a_lost_session_is_told),
       cmocka_unit_test(closing_what_is_gone_is_a_success),
   };

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "client/session.h"
 #include "tests/client/client_fixture.h"
 #include "tests/support/failing_alloc.h"
 
@@ -283,6 +284,59 @@ static void another_thread_cancels(void **state)
   client_stop(&c);
 }
 
+/* While the client waits to send it again nothing is under way: it is not sent. */
+static void a_cancel_between_two_attempts(void **state)
+{
+  struct mortar_statement *stmt = NULL;
+  struct mortar_result *res = NULL;
+  struct helper h = {NULL, NULL, 0};
+  struct client c;
+  pthread_t thread;
+
+  (void)state;
+  client_start(&c);
+  fake_server_fault(&c.fs, &(struct fake_fault){.call = "ExecuteStatement",
+                                                .event = FAKE_STATUS,
+                                                .status = 503,
+                                                .headers = "Retry-After: 60\r\n",
+                                                .last = 1});
+  assert_int_equal(mortar_statement_new(c.session, &stmt, &c.err), MORTAR_OK);
+  assert_int_equal(mortar_statement_set_sql(stmt, "INSERT", 6, &c.err), MORTAR_OK);
+  h.stmt = stmt;
+  assert_int_equal(pthread_create(&thread, NULL, wake_soon, &h), 0);
+  assert_int_equal(mortar_statement_execute(stmt, NULL, &res, &c.err), MORTAR_CANCELED);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_int_equal(c.err.outcome, MORTAR_OUTCOME_REJECTED);
+  assert_int_equal(c.fs.fault_requests, 1);
+  assert_int_equal(c.fs.ran, 0);
+  mortar_statement_free(stmt);
+  client_stop(&c);
+}
+
+/* The tick's word counts also when an answer arrives at the same time and the wait goes on. */
+static int say_once(void *ctx)
+{
+  int *calls = ctx;
+
+  return ++*calls == 1;
+}
+
+static void a_tick_is_not_forgotten(void **state)
+{
+  int calls = 0;
+  const struct mortar_call call = {.timeout_ms = 20000, .tick = say_once, .tick_ctx = &calls};
+  struct mtr_session_wait w;
+  struct client c;
+
+  (void)state;
+  client_start(&c);
+  mtr_session_wait_init(&w, c.session, &call);
+  assert_int_equal(w.wait.tick(w.wait.tick_ctx), 1);
+  assert_int_equal(w.wait.tick(w.wait.tick_ctx), 1);
+  assert_int_equal(calls, 1);
+  client_stop(&c);
+}
+
 /* It comes between the text and the run, or when there is nothing to stop. */
 static void a_cancel_before_the_run(void **state)
 {
@@ -458,6 +512,8 @@ int main(void)
       cmocka_unit_test(a_deadline_ends_every_wait),
       cmocka_unit_test(another_thread_cancels),
       cmocka_unit_test(a_cancel_before_the_run),
+      cmocka_unit_test(a_cancel_between_two_attempts),
+      cmocka_unit_test(a_tick_is_not_forgotten),
       cmocka_unit_test(memory_that_runs_out_anywhere_is_reported),
       cmocka_unit_test(the_steady_state_allocates_nothing),
       cmocka_unit_test(statements_side_by_side_share_no_memory),

@@ -8,7 +8,7 @@ static inline enum mortar_outcome told(enum mtr_call_kind kind, enum mortar_outc
 {
   const bool safe = outcome == MORTAR_OUTCOME_NOT_SENT || outcome == MORTAR_OUTCOME_REJECTED;
 
-  if (kind == MTR_CALL_POLL && safe) return MORTAR_OUTCOME_UNKNOWN;
+  if (kind == MTR_CALL_POLL) return MORTAR_OUTCOME_UNKNOWN;
   if ((kind == MTR_CALL_FETCH || kind == MTR_CALL_METADATA) && safe) return MORTAR_OUTCOME_DONE;
   return outcome;
 }

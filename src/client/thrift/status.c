@@ -21,16 +21,17 @@ struct words {
   int32_t code;
 };
 
-static bool contains(struct mtr_span text, const char *word)
-{
-  size_t n = strlen(word), i;
-
-  for (i = 0; i + n <= text.size; i++)
-    if (memcmp(text.data + i, word, n) == 0) return true;
-  return false;
-}
-
 static bool is_letter(uint8_t c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
+
+/* True when the text begins with the class, in brackets or not: "[CLASS] words", "CLASS: words".
+ * One that stands further behind may be a value of the statement's. */
+static bool is_of_class(struct mtr_span text, const char *class)
+{
+  const size_t n = strlen(class), start = text.size && text.data[0] == '[' ? 1 : 0, end = start + n;
+
+  if (text.size < end || memcmp(text.data + start, class, n) != 0) return false;
+  return text.size == end || !(is_letter(text.data[end]) || text.data[end] == '_');
+}
 
 /* True when the letters of word, in small ones, stand in text one behind the other, whatever their
  * case and whatever stands between them: servers write "Invalid SessionHandle", "Invalid session
@@ -70,7 +71,7 @@ enum mtr_retry_event mtr_thrift_event(const struct mtr_TStatus *status)
   if (status->status_code == MTR_STATUS_INVALID_HANDLE || mtr_thrift_names_lost_session(text) ||
       spells(text, "invalidoperationhandle"))
     return MTR_EVENT_GONE;
-  return contains(text, "TEMPORARILY_UNAVAILABLE") ? MTR_EVENT_NOT_STARTED : MTR_EVENT_ERROR;
+  return is_of_class(text, "TEMPORARILY_UNAVAILABLE") ? MTR_EVENT_NOT_STARTED : MTR_EVENT_ERROR;
 }
 
 static enum mortar_status fail_with(enum mortar_status st, const struct words *w,
