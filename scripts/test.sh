@@ -58,6 +58,7 @@ case ${1:-} in
     step "release: build and symbols" release_check
     step "python: install" scripts/setup.sh install
     step "python: fresh install" install_check
+    step "python: asan" scripts/python_asan.sh
     step "python: pytest" python_tests
     ;;
   quick)
