@@ -2,6 +2,8 @@
  * known here (fault_apply.c). */
 #include "kiln/server/faults.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -114,6 +116,7 @@ static enum mortar_status take_parsed(struct kiln_faults *faults, json_t *script
 {
   enum mortar_status st;
 
+  if (!script && where->line < 1) return mtr_fail(err, MORTAR_INVALID, "%s", where->text);
   if (!script)
     return mtr_fail(err, MORTAR_INVALID, "line %d, column %d: %s", where->line, where->column,
                     where->text);
@@ -135,9 +138,12 @@ enum mortar_status kiln_faults_load_file(struct kiln_faults *faults, const char 
                                          struct mortar_error *err)
 {
   json_error_t where = {0};
-  json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
-  enum mortar_status st = take_parsed(faults, json, &where, err);
+  enum mortar_status st;
+  FILE *file = fopen(path, "r");
 
+  if (!file) return mtr_fail(err, MORTAR_INVALID, "%s: %s", path, strerror(errno));
+  st = take_parsed(faults, json_loadf(file, JSON_REJECT_DUPLICATES, &where), &where, err);
+  (void)fclose(file);
   if (st != MORTAR_OK) mtr_error_prefix(err, "%s", path);
   return st;
 }

@@ -294,7 +294,8 @@ def test_names_with_quotes(cursor):
         ("SELECT CAST(2147483647 AS INT) + CAST(1 AS INT)", "ARITHMETIC_OVERFLOW", "22003"),
         ("SELECT nothing_known(1)", "UNRESOLVED_ROUTINE", "42883"),
         ("USE SCHEMA nowhere", "SCHEMA_NOT_FOUND", "42704"),
-        ("USE CATALOG nowhere", "SCHEMA_NOT_FOUND", "42704"),
+        ("USE CATALOG nowhere", "NO_SUCH_CATALOG_EXCEPTION", "42704"),
+        ("USE nowhere.x", "NO_SUCH_CATALOG_EXCEPTION", "42704"),
         ("GRANT SELECT ON t TO x", "UNSUPPORTED_FEATURE", "0A000"),
         ("SELECT * FROM read_text('/etc/hostname')", "INSUFFICIENT_PERMISSIONS", "42501"),
     ],
@@ -670,6 +671,18 @@ def test_the_name_of_the_schema_is_no_setting(kiln):
     with kiln.connect(session_configuration={"use:database": "default"}) as connection:
         with connection.cursor() as cursor:
             assert "use:database" not in dict(rows(cursor, "SET"))
+
+
+def test_names_that_are_not_there_when_a_session_opens(kiln):
+    """Servers of Hive's family refuse the session, a warehouse its first statement."""
+    with pytest.raises(sql.exc.Error, match="SCHEMA_NOT_FOUND"):
+        kiln.connect(session_configuration={"use:database": "nowhere"})
+    with kiln.connect(catalog="nowhere") as connection, connection.cursor() as cursor:
+        assert refusal(cursor, "SELECT 1").startswith("[NO_SUCH_CATALOG_EXCEPTION]")
+    with kiln.connect(catalog="main", schema="nowhere") as connection, connection.cursor() as cursor:
+        assert refusal(cursor, "SELECT 1").startswith("[SCHEMA_NOT_FOUND]")
+        cursor.execute("USE main.default")
+        assert rows(cursor, "SELECT 1") == [(1,)]
 
 
 def test_closed_sessions_leave_nothing(kiln, cursor):

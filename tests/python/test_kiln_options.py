@@ -20,7 +20,10 @@ KILN = [sys.executable, "-m", "mortar.kiln"]
         (["--batch-rows", "-1"], "--batch-rows"),
         (["--page-batches", "x"], "'x' is not a number"),
         (["--ready-file", "/no-such-folder/ready"], "is not a folder"),
-        (["--faults", "/no-such-folder/script.json"], "/no-such-folder/script.json"),
+        (
+            ["--faults", "/no-such-folder/script.json"],
+            "kiln: /no-such-folder/script.json: No such file or directory\n",
+        ),
     ],
 )
 def test_bad_values_are_refused(options, words):

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "kiln/engine/duckdb/duck_error.h"
 #include "kiln/engine/duckdb/duck_parameters.h"
 #include "kiln/engine/duckdb/duck_settings.h"
@@ -85,7 +86,7 @@ static bool fail_nomem(struct kiln_error *err)
 static bool fail_status(struct kiln_error *err, const struct mortar_error *cause)
 {
   if (cause->status == MORTAR_CANCELED) {
-    duck_error_map("INTERRUPT", err);
+    duck_error_map("INTERRUPT", NULL, err);
     return false;
   }
   kiln_fail(err, cause->sqlstate, "[%s] %s SQLSTATE: %s",
@@ -101,6 +102,23 @@ static char *copy_name(const char *name, const char *otherwise)
   return mtr_strndup(NULL, name, strlen(name));
 }
 
+/* Whether the schema is there. That of the samples is made when a statement names it. */
+static bool check_schema(struct duck_engine *engine, const struct session *session,
+                         struct kiln_error *err)
+{
+  struct duck_statement *stmt;
+  bool ok;
+
+  if (mtr_text_same(mtr_span_text(session->catalog), mtr_span_text("samples"))) return true;
+  stmt = duck_statement_new(&engine->api);
+  if (!stmt) return fail_nomem(err);
+  ok = duck_statement_connect(stmt, engine->db, session->catalog, session->schema, 0, err);
+  duck_statement_free(stmt);
+  return ok;
+}
+
+/* A schema that does not exist is refused at once to clients of Hive's, as their servers do; a
+ * warehouse takes what other clients name and refuses their first statement. */
 static bool open_session(void *engine, const char *catalog, const char *schema,
                          const struct mtr_thrift_values *settings, void **out,
                          struct kiln_error *err)
@@ -122,7 +140,7 @@ static bool open_session(void *engine, const char *catalog, const char *schema,
   else if (duck_settings_write(&session->own_sql, session->number, settings, &cause) != MORTAR_OK)
     fail_status(err, &cause);
   else
-    ok = true;
+    ok = !duck_settings_name_schema(settings) || check_schema(eng, session, err);
   if (ok)
     *out = session;
   else

@@ -13,9 +13,8 @@ static bool keeps(struct mtr_span text)
   return mtr_utf8_valid(text) && (text.size == 0 || !memchr(text.data, '\0', text.size));
 }
 
-/* A text between single quotes, which are doubled inside. */
-static enum mortar_status put_text(struct mtr_buf *out, struct mtr_span text,
-                                   struct mortar_error *err)
+enum mortar_status duck_put_text(struct mtr_buf *out, struct mtr_span text,
+                                 struct mortar_error *err)
 {
   size_t i;
 
@@ -27,14 +26,32 @@ static enum mortar_status put_text(struct mtr_buf *out, struct mtr_span text,
   return mtr_buf_append(out, "'", 1, err);
 }
 
+static bool is_schema_name(struct mtr_span key)
+{
+  return mtr_span_equal(key, mtr_span_text("use:database"));
+}
+
+bool duck_settings_name_schema(const struct mtr_thrift_values *settings)
+{
+  struct mtr_tr rd;
+  uint32_t i;
+
+  mtr_tr_init(&rd, settings->bytes);
+  for (i = 0; i < settings->count; i++) {
+    if (is_schema_name(mtr_tr_string(&rd))) return true;
+    (void)mtr_tr_string(&rd);
+  }
+  return false;
+}
+
 static enum mortar_status put_setting(struct mtr_buf *out, uint64_t number, struct mtr_span key,
                                       struct mtr_span value, struct mortar_error *err)
 {
   MTR_TRY(
       mtr_buf_printf(out, err, "; INSERT INTO kiln.s_%" PRIu64 ".kiln_settings VALUES (", number));
-  MTR_TRY(put_text(out, key, err));
+  MTR_TRY(duck_put_text(out, key, err));
   MTR_TRY(mtr_buf_append(out, ", ", 2, err));
-  MTR_TRY(put_text(out, value, err));
+  MTR_TRY(duck_put_text(out, value, err));
   return mtr_buf_append(out, ")", 1, err);
 }
 
@@ -53,8 +70,7 @@ enum mortar_status duck_settings_write(struct mtr_buf *out, uint64_t number,
   for (i = 0; i < settings->count; i++) {
     struct mtr_span key = mtr_tr_string(&rd), value = mtr_tr_string(&rd);
 
-    if (!keeps(key) || !keeps(value) || mtr_span_equal(key, mtr_span_text("use:database")))
-      continue;
+    if (!keeps(key) || !keeps(value) || is_schema_name(key)) continue;
     MTR_TRY(put_setting(out, number, key, value, err));
   }
   return mtr_buf_append(out, "", 1, err);

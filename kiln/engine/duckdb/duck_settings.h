@@ -8,6 +8,14 @@
 
 struct mtr_thrift_values;
 
+/* Appends a text between single quotes, which are doubled inside. */
+MORTAR_MUST_USE enum mortar_status duck_put_text(struct mtr_buf *out, struct mtr_span text,
+                                                 struct mortar_error *err);
+
+/* Whether the client named the schema as clients of Hive's do, which servers of theirs look at when
+ * the session is opened. */
+bool duck_settings_name_schema(const struct mtr_thrift_values *settings);
+
 /* Appends the statements that make the schema, and NUL. settings is a checked map of strings.
  * "use:database", which names a schema, is none of them, and neither is what is no UTF-8 or has a
  * NUL: DuckDB has no such texts. */

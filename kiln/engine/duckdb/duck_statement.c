@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "kiln/engine/duckdb/duck_error.h"
 #include "kiln/engine/duckdb/duck_parameters.h"
+#include "kiln/engine/duckdb/duck_settings.h"
 #include "kiln/engine/duckdb/duck_types.h"
 
 /* A statement of 16 MB with a cast around it. */
@@ -73,7 +74,14 @@ static bool fail_status(struct kiln_error *err, const struct mortar_error *cause
 
 static bool fail_duck(struct kiln_error *err, const char *text)
 {
-  duck_error_map(text, err);
+  duck_error_map(text, NULL, err);
+  return false;
+}
+
+/* The same where the statement is known, which names its tables in full. */
+static bool fail_statement(struct kiln_error *err, const char *text, const char *sql)
+{
+  duck_error_map(text, sql, err);
   return false;
 }
 
@@ -98,20 +106,21 @@ static bool check(const struct duck_api *api, duck_handle error, struct kiln_err
   return !failed;
 }
 
-static bool execute(struct duck_statement *stmt, duck_handle prepared, struct kiln_error *err)
+static bool execute(struct duck_statement *stmt, const char *sql, duck_handle prepared,
+                    struct kiln_error *err)
 {
   const struct duck_api *api = stmt->api;
   duck_handle pending = NULL;
   bool ok = false;
 
   if (api->pending_prepared_streaming(prepared, &pending) != 0) {
-    fail_duck(err, pending ? api->pending_error(pending) : NULL);
+    fail_statement(err, pending ? api->pending_error(pending) : NULL, sql);
     goto done;
   }
   if (stopped(stmt, err)) goto done;
   memset(&stmt->result, 0, sizeof stmt->result);
   if (api->execute_pending(pending, &stmt->result) != 0) {
-    fail_duck(err, api->result_error(&stmt->result));
+    fail_statement(err, api->result_error(&stmt->result), sql);
     api->destroy_result(&stmt->result);
     goto done;
   }
@@ -129,7 +138,7 @@ static bool prepare(struct duck_statement *stmt, const char *sql, duck_handle *o
 
   *out = NULL;
   ok = stmt->api->prepare(stmt->con, sql, out) == 0;
-  if (!ok) fail_duck(err, *out ? stmt->api->prepare_error(*out) : NULL);
+  if (!ok) fail_statement(err, *out ? stmt->api->prepare_error(*out) : NULL, sql);
   if (ok && stmt->source) ok = duck_parameters_bind(stmt->api, *out, stmt->source, err);
   if (ok) return true;
   if (*out) stmt->api->destroy_prepare(out);
@@ -193,7 +202,7 @@ bool duck_statement_run(struct duck_statement *stmt, const char *sql, bool conve
   drop_result(stmt);
   ok = prepare(stmt, sql, &prepared, err);
   if (ok && convert) ok = convert_types(stmt, sql, &prepared, err);
-  if (ok) ok = !stopped(stmt, err) && execute(stmt, prepared, err) && look_ahead(stmt, err);
+  if (ok) ok = !stopped(stmt, err) && execute(stmt, sql, prepared, err) && look_ahead(stmt, err);
   if (prepared) stmt->api->destroy_prepare(&prepared);
   return ok;
 }
@@ -234,23 +243,46 @@ done:
   return st;
 }
 
+/* A statement that fails in a warehouse's words where the catalog or the schema is missing. */
+static enum mortar_status write_require(struct mtr_buf *buf, const char *catalog,
+                                        const char *schema, struct mortar_error *err)
+{
+  mtr_buf_reset(buf);
+  MTR_TRY(mtr_buf_printf(buf, err, "SELECT kiln.main.require_schema("));
+  MTR_TRY(duck_put_text(buf, mtr_span_text(catalog), err));
+  MTR_TRY(mtr_buf_append(buf, ", ", 2, err));
+  MTR_TRY(duck_put_text(buf, mtr_span_text(schema), err));
+  return mtr_buf_append(buf, ")", 2, err);
+}
+
+static bool query(struct duck_statement *stmt, const struct mtr_buf *sql, struct kiln_error *err)
+{
+  struct duck_result result;
+  bool ok;
+
+  memset(&result, 0, sizeof result);
+  ok = stmt->api->query(stmt->con, (const char *)sql->data, &result) == 0;
+  if (!ok) fail_duck(err, stmt->api->result_error(&result));
+  stmt->api->destroy_result(&result);
+  return ok;
+}
+
 static bool set_path(struct duck_statement *stmt, const char *catalog, const char *schema,
                      uint64_t own, struct kiln_error *err)
 {
-  struct duck_result result;
   struct mortar_error cause;
   struct mtr_buf sql;
   bool ok = false;
 
-  memset(&result, 0, sizeof result);
   mtr_buf_init(&sql, NULL, "names of the session", NAMES_MAX);
   if (write_path(&sql, catalog, schema, own, &cause) != MORTAR_OK) {
     fail_status(err, &cause);
     goto done;
   }
-  ok = stmt->api->query(stmt->con, (const char *)sql.data, &result) == 0;
-  if (!ok) fail_duck(err, stmt->api->result_error(&result));
-  stmt->api->destroy_result(&result);
+  ok = query(stmt, &sql, err);
+  /* DuckDB does not say which of the two is missing. */
+  if (!ok && write_require(&sql, catalog, schema, &cause) == MORTAR_OK)
+    (void)query(stmt, &sql, err);
 done:
   mtr_buf_fini(&sql);
   return ok;

@@ -24,6 +24,26 @@ CREATE TABLE kiln.main.properties
 
 CREATE MACRO kiln.main.require(found, message) AS CASE WHEN NOT found THEN error(message) END;
 
+-- What a statement names has to be there, and what is dropped has to be empty.
+CREATE MACRO kiln.main.require_catalog(c) AS (SELECT kiln.main.require(count(*) > 0,
+  '[NO_SUCH_CATALOG_EXCEPTION] Catalog ''' || c || ''' was not found. SQLSTATE: 42704')
+  FROM duckdb_databases() WHERE database_name = 'k_' || lower(c));
+CREATE MACRO kiln.main.require_schema(c, s) AS (SELECT CASE
+  WHEN count(*) = 0 THEN kiln.main.require_catalog(c)
+  ELSE kiln.main.require(bool_or(lower(schema_name) = lower(s)), '[SCHEMA_NOT_FOUND] The schema `'
+  || c || '`.`' || s || '` cannot be found. Verify the spelling and correctness of the schema and '
+  || 'catalog. SQLSTATE: 42704') END
+  FROM duckdb_schemas() WHERE database_name = 'k_' || lower(c));
+CREATE MACRO kiln.main.require_empty(c) AS (SELECT kiln.main.require(count(*) = 0,
+  '[CATALOG_NOT_EMPTY] Cannot drop the catalog `' || c || '` because it contains objects. Use '
+  || 'DROP CATALOG ... CASCADE to drop the catalog and all its objects. SQLSTATE: 2BP01')
+  FROM (SELECT database_name AS d FROM duckdb_schemas()
+      WHERE schema_name NOT IN ('default', 'main') AND NOT internal
+    UNION ALL SELECT database_name FROM duckdb_tables()
+    UNION ALL SELECT database_name FROM duckdb_views() WHERE NOT internal
+    UNION ALL SELECT database_name FROM duckdb_functions() WHERE NOT internal)
+  WHERE d = 'k_' || lower(c));
+
 -- What CHECK asks of a CHAR(n) or VARCHAR(n) column. Blanks at the end do not count.
 CREATE MACRO kiln.main.fits(x, n) AS kiln.main.require(length(rtrim(x, ' ')) <= n,
   '[DELTA_EXCEED_CHAR_VARCHAR_LIMIT] Value exceeds char/varchar type length limitation. '

@@ -19,12 +19,14 @@ static const struct {
   const char *bytes;
   size_t size;
   const char *sql;
+  bool names_schema;
 } cases[] = {
-    {0, "", 0, MADE},
-    {1, "\0\0\0\1a\0\0\0\0", 9, MADE ROW "('a', '')"},
+    {0, "", 0, MADE, false},
+    {1, "\0\0\0\1a\0\0\0\0", 9, MADE ROW "('a', '')", false},
     {2, "\0\0\0\3it'\0\0\0\2''\0\0\0\1b\0\0\0\2\xc3\xa4", 24,
-     MADE ROW "('it''', '''''')" ROW "('b', '\xc3\xa4')"},
-    {3, "\0\0\0\14use:database\0\0\0\1x\0\0\0\1n\0\0\0\1\0\0\0\0\1u\0\0\0\1\xff", 41, MADE},
+     MADE ROW "('it''', '''''')" ROW "('b', '\xc3\xa4')", false},
+    {3, "\0\0\0\14use:database\0\0\0\1x\0\0\0\1n\0\0\0\1\0\0\0\0\1u\0\0\0\1\xff", 41, MADE, true},
+    {1, "\0\0\0\1x\0\0\0\14use:database", 21, MADE ROW "('x', 'use:database')", false},
 };
 
 static void test_cases(void **state)
@@ -40,6 +42,7 @@ static void test_cases(void **state)
     mtr_buf_init(&sql, NULL, "statements", 1024);
     assert_int_equal(duck_settings_write(&sql, 7, &settings, NULL), MORTAR_OK);
     assert_string_equal((const char *)sql.data, cases[i].sql);
+    assert_int_equal(duck_settings_name_schema(&settings), cases[i].names_schema);
     mtr_buf_fini(&sql);
   }
 }
