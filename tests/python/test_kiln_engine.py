@@ -314,8 +314,47 @@ def test_syntax_error_has_line_and_column(cursor):
     assert "\nFROM WHERE x\n-----^^^" in message
 
 
+@pytest.mark.parametrize(
+    "text, line, place",
+    [
+        ("SELECT 1,\n  FROM x", 2, 2),
+        ("SELECT 1, ", 1, 9),
+        ("SELECT '', \"it's\", -- isn't\n `a'`, 'open", 2, 7),
+        ('SELECT /* " */ "open', 1, 15),
+        ("SELECT `a", 1, 7),
+    ],
+)
+def test_place_of_what_the_parser_lets_pass(cursor, text, line, place):
+    assert f"(line {line}, pos {place})" in refusal(cursor, text)
+
+
 def test_catalog_prefix_stays_inside(cursor):
     assert "k_" not in refusal(cursor, "SELECT * FROM nowhere.x.t")
+    cursor.execute("CREATE CATALOG IF NOT EXISTS again")
+    assert "Cannot create catalog `again`" in refusal(cursor, "CREATE CATALOG again")
+    cursor.execute("DROP CATALOG again")
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("SELECT * FROM main.default.zz", "`main.default.zz`"),
+        ("SELECT * FROM default.zz", "`main.default.zz`"),
+        ("SELECT * FROM zz", "`zz`"),
+        ("DROP TABLE main.default.zz", "`main.default.zz`"),
+        ("DROP VIEW main.default.zz", "`main.default.zz`"),
+        ("INSERT INTO main.default.zz VALUES (1)", "`main.default.zz`"),
+        ("UPDATE main.default.zz SET a = 1", "`main.default.zz`"),
+        ("SELECT * FROM main.nowhere.zz", "`main.nowhere.zz`"),
+        ("USE CATALOG nowhere", "Catalog 'nowhere' was not found"),
+        ("USE nowhere", "`main`.`nowhere`"),
+        ("SELECT CAST('abc' AS INT)", 'of the type "STRING" cannot be cast to "INT"'),
+        ("SELECT CAST(300 AS TINYINT)", "the destination type TINYINT"),
+        ("SELECT CAST('abc' AS BOOLEAN)", "to BOOLEAN"),
+    ],
+)
+def test_messages_have_the_names_of_a_warehouse(cursor, text, words):
+    assert words in refusal(cursor, text)
 
 
 def test_error_half_way_is_no_end_of_data(cursor):
@@ -495,7 +534,7 @@ def generated_text(rng):
 LITERAL_KINDS = [
     generated_text,
     lambda rng: f"X'{rng.randrange(1 << 32):08x}'",
-    lambda rng: str(rng.randrange(10 ** rng.randrange(1, 20))),
+    lambda rng: str(rng.randrange(min(10 ** rng.randrange(1, 20), 9 * 10**18))),
     lambda rng: rng.choice(["{}.{}", ".{1}", "{}."]).format(rng.randrange(99), rng.randrange(9999)),
     lambda rng: f"{rng.randrange(99)}.{rng.randrange(9)}{rng.choice('eE')}{rng.randrange(-9, 99)}",
 ]
@@ -558,6 +597,7 @@ def test_rows_by_shape_are_what_the_parser_makes_of_them(number):
         "(1.25BD)", "(1 / 2)", "(5 % 3)", "(array(1)[0])", "(INTERVAL '1' DAY)", "(r'a')", "(:p)",
         "(1 /* one */)", "(1 -- one\n)", "(1, 'open)", "(to_date('2024', 'yyyy'))", "(x)", "(1) (2)",
         "(date_trunc('year', date'2024-01-31'))", "(\1)", "(\0)", "((SELECT 1))", "(((((((((1)))))))))",
+        "(9223372036854775808)", "(1,)",
     ],
 )  # fmt: skip
 def test_rows_that_are_left_to_the_parser(row):
@@ -582,7 +622,7 @@ def test_long_inserts_of_more_than_literals(cursor, literals, last, expected):
     assert rows(cursor, "SELECT max(id), count(*) FROM long_way") == [(expected, 3001)]
 
 
-@pytest.mark.parametrize("last", ["(1", "('open)", "(1) (2)", "(1); DROP TABLE x"])
+@pytest.mark.parametrize("last", ["(1", "('open)", "(1) (2)", "(1); DROP TABLE x", "(1),", "(1,)"])
 def test_long_inserts_that_are_none(cursor, literals, last):
     values = ", ".join(["(0)"] * 3000)
     message = refusal(cursor, f"INSERT INTO long_way (id) VALUES {values}, {last}")
@@ -721,9 +761,18 @@ def test_catalogs_come_and_go(cursor):
     assert rows(cursor, "SELECT table_name FROM extra.information_schema.tables") == [("t",)]
     assert ("Comment", "more") in rows(cursor, "DESCRIBE CATALOG extra")
     assert rows(cursor, "SHOW TBLPROPERTIES extra.default.t") == [("k", "v")]
+    for words in ("extra", "extra RESTRICT", "IF EXISTS extra"):
+        message = refusal(cursor, f"DROP CATALOG {words}")
+        assert message.startswith("[CATALOG_NOT_EMPTY]") and "SQLSTATE: 2BP01" in message
+    assert rows(cursor, "SELECT count(*) FROM extra.default.t") == [(0,)]
+    cursor.execute("DROP TABLE extra.default.t")
+    cursor.execute("CREATE SCHEMA extra.s")
+    assert "CATALOG_NOT_EMPTY" in refusal(cursor, "DROP CATALOG extra")
     cursor.execute("DROP CATALOG extra CASCADE")
     assert rows(cursor, "SHOW CATALOGS") == [("main",), ("samples",)]
-    assert "CATALOG_NOT_FOUND" in refusal(cursor, "DROP CATALOG extra")
+    assert "NO_SUCH_CATALOG_EXCEPTION" in refusal(cursor, "DROP CATALOG extra")
+    cursor.execute("CREATE CATALOG extra")
+    cursor.execute("DROP CATALOG extra")
     cursor.execute("DROP CATALOG IF EXISTS extra")
 
 

@@ -221,11 +221,11 @@ def _alter_view(tree: exp.Alter, names: Names) -> Plan:
 
 def _action(tree: exp.Alter, table: exp.Table, action: exp.Expression, names: Names) -> list[str]:
     name = _duck(table)
-    if isinstance(action, exp.Schema):
-        columns = action.expressions
-        return [text for column in columns for text in _add_column(name, column)]
-    if isinstance(action, exp.ColumnDef):
-        return _add_column(name, action)
+    if isinstance(action, (exp.Schema, exp.ColumnDef)):
+        columns = action.expressions if isinstance(action, exp.Schema) else [action]
+        # DuckDB says of a column that is there what it says of two of one name in CREATE TABLE.
+        checks = [_is_new_column(name, column.name) for column in columns]
+        return [*checks, *(text for column in columns for text in _add_column(name, column))]
     if isinstance(action, exp.Drop):
         return [f"ALTER TABLE {name} DROP COLUMN {column}" for column in _dropped(action)]
     if isinstance(action, exp.AlterColumn):
@@ -251,6 +251,15 @@ def _move(table: tuple[str, str, str], name: str) -> str:
     """Properties follow a table that gets another name."""
     where = " AND ".join(same(c, v) for c, v in zip(("catalog", "schema", "name"), table))
     return f"UPDATE kiln.main.properties SET name = {literal(name)} WHERE {where}"
+
+
+def _is_new_column(table: str, name: str) -> str:
+    """A statement that fails where the table has this column."""
+    text = f"[FIELD_ALREADY_EXISTS] Cannot add column, because `{name}` already exists. SQLSTATE: 42710"
+    return (
+        f"SELECT kiln.main.require(count(*) = 0, {literal(text)}) FROM (DESCRIBE {table}) "
+        f"WHERE {same('column_name', name)}"
+    )
 
 
 def _add_column(table: str, column: exp.Expression) -> list[str]:

@@ -39,9 +39,11 @@ _HEAD = re.compile(
 _LITERAL = re.compile(
     r"""('[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")"""
     r"|(?<!\w)[xX]'([0-9A-Fa-f]*)'"
-    r"|(?<![\w.])(?:((?:\d+\.?\d*|\.\d+)[eE][-+]?\d+)|(\d+\.\d*|\.\d+)|(\d+))",
+    r"|(?<![\w.])(?:((?:\d+\.?\d*|\.\d+)[eE][-+]?\d+)|(\d+\.\d*|\.\d+)|(\d{1,18}|[1-8]\d{18})(?!\d))",
     re.S,
 )
+# Whole numbers that may not fit a BIGINT are none of these: the parser makes DECIMALs of them.
+#
 # What stands for a literal in a shape, by the pattern's groups, and examples of each: two numbers
 # are put in, which are found again in the translation.
 _MARKS = "\1\2\3\4\5"

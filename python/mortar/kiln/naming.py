@@ -107,7 +107,9 @@ class _SparkText(Databricks.Generator):
         return f"{expression.name.lower()}()" if _is_call(expression) else expression.name
 
     def dot_sql(self, expression: exp.Dot) -> str:
-        return f"{self.sql(expression, 'this')}.{expression.expression.name}"
+        field = expression.expression
+        text = self.sql(field) if isinstance(field, exp.Func) else field.name
+        return f"{self.sql(expression, 'this')}.{text}"
 
     def literal_sql(self, expression: exp.Literal) -> str:
         is_double = not expression.is_string and "e" in expression.name.lower()
@@ -260,7 +262,8 @@ def _named(item: exp.Expression, shown: exp.Expression) -> exp.Expression:
         return item if _makes_columns(item) else exp.alias_(item, "col")
     if isinstance(item, exp.Func) and type(item).__name__ in ("Inline", "Stack"):
         return item
-    if isinstance(item, exp.Dot) and isinstance(item.this, (exp.Column, exp.Dot)):
+    is_field = isinstance(item, exp.Dot) and not isinstance(item.expression, exp.Func)
+    if is_field and isinstance(item.this, (exp.Column, exp.Dot)):
         return exp.alias_(item, item.expression.name, quoted=True)
     name = _shown(shown)
     return exp.alias_(item, name, quoted=True) if name else item

@@ -76,13 +76,13 @@ def _timestamps(tree: exp.Expression, names: Names) -> None:
     for node in tree.find_all(exp.DataType):
         if node.this == exp.DataType.Type.TIMESTAMP:
             node.set("this", exp.DataType.Type.TIMESTAMPTZ)
-    for node in _each(tree, exp.StrToTime):
+    for node in _each(tree, exp.StrToTime, exp.TimestampFromParts):
         _replace(node, lambda copy: _cast(copy, "TIMESTAMPTZ"))
 
 
 def _date_arithmetic(tree: exp.Expression, names: Names) -> None:
     """DuckDB makes a timestamp of every date that something is added to."""
-    for node in _each(tree, exp.TsOrDsAdd):
+    for node in _each(tree, exp.TsOrDsAdd, exp.DateFromUnixDate):
         _replace(node, lambda copy: _cast(copy, "DATE"))
     for node in _each(tree, exp.Add, exp.Sub):
         interval = node.expression
@@ -154,7 +154,7 @@ def _int_functions(tree: exp.Expression, names: Names) -> None:
         kind = "DOUBLE" if isinstance(node, exp.Sign) else "INT"
         _replace(node, lambda copy: _cast(copy, kind))
     for node in _each(tree, exp.Func):
-        if _called(node) in ("regexp_count", "unix_date"):
+        if _called(node) in ("regexp_count", "unix_date", "json_array_length"):
             _replace(node, lambda copy: _cast(copy, "INT"))
         elif _called(node) == "array_position":
             _replace(node, lambda copy: _cast(copy, "BIGINT"))
@@ -180,13 +180,45 @@ def _casts(tree: exp.Expression, names: Names) -> None:
         kind = node.to.this.name if isinstance(node.to, exp.DataType) else ""
         if node.meta.get("kiln") or isinstance(node.this, exp.Placeholder):
             continue
-        plain = isinstance(node.this, exp.Null) or node.this.is_string or node.this.is_int
+        plain = isinstance(node.this, exp.Null) or node.this.is_int
         if kind in _WHOLE and not plain:
-            node.set("this", macro("whole", node.this))
+            refused = exp.Null() if isinstance(node, exp.TryCast) else exp.Literal.string(kind)
+            node.set("this", macro("whole", node.this, refused))
         elif kind in ("TEXT", "VARCHAR") and not isinstance(node.this, exp.Literal):
             node.set("this", macro("as_text", node.this))
         elif kind == "NULL":
             node.replace(exp.Null())
+
+
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)
+
+
+def _texts_as_numbers(tree: exp.Expression, names: Names) -> None:
+    """A text that is reckoned with becomes a number, which DuckDB leaves to the writer: a BIGINT
+    beside whole numbers, a DOUBLE beside others and beside texts."""
+    for node in _each(tree, exp.Neg):
+        if node.this.is_string:
+            node.this.replace(exp.cast(node.this.copy(), "DOUBLE"))
+    for node in _each(tree, *_ARITHMETIC):
+        for text, other in ((node.this, node.expression), (node.expression, node.this)):
+            if not text.is_string or isinstance(other, exp.Interval):
+                continue
+            if isinstance(other, exp.Literal):
+                text.replace(exp.cast(text.copy(), "BIGINT" if other.is_int else "DOUBLE"))
+            else:
+                text.replace(macro("number_beside", text.copy(), other.copy()))
+
+
+def _large_literals(tree: exp.Expression, names: Names) -> None:
+    """What is too long for a BIGINT is a DECIMAL."""
+    for node in tree.find_all(exp.Literal):
+        if not node.is_int or len(node.name) < 19:
+            continue
+        value = int(node.name)
+        lowest = value == 1 << 63 and isinstance(node.parent, exp.Neg)
+        digits = str(value)
+        if value >= 1 << 63 and not lowest and len(digits) <= 38:
+            node.replace(_cast(exp.Literal.string(digits), f"DECIMAL({len(digits)}, 0)"))
 
 
 def _division(tree: exp.Expression, names: Names) -> None:
@@ -215,6 +247,13 @@ def _formats(tree: exp.Expression, names: Names) -> None:
         node.replace(exp.Anonymous(this="printf", expressions=[node.this, *node.expressions]))
 
 
+def _number_formats(tree: exp.Expression, names: Names) -> None:
+    """sqlglot drops the format and says nothing."""
+    for node in tree.find_all(exp.ToChar, exp.ToNumber):
+        text = f"Kiln does not know {_called(node)} with a format."
+        raise Refused("UNSUPPORTED_FEATURE", "0A000", text)
+
+
 def _percentiles(tree: exp.Expression, names: Names) -> None:
     """percentile() lies between two values where DuckDB's quantile takes one of them."""
     for node in _each(tree, exp.Quantile):
@@ -236,6 +275,33 @@ def _tries(tree: exp.Expression, names: Names) -> None:
         node.replace(exp.Anonymous(this="try", expressions=[operation]))
 
 
+# Macros with several forms, and functions that are such macros.
+_BY_TYPE = {
+    "add_interval", "as_text", "cardinality", "ceil", "floor", "number_beside", "subtract_interval",
+    "unix_seconds", "whole",
+}  # fmt: skip
+
+
+def _forms_of_aggregates(tree: exp.Expression, names: Names) -> None:
+    """DuckDB does not know the type of an aggregate when it looks for a macro's form. Of each there
+    is one that gets the value first."""
+    for node in _each(tree, exp.Ceil, exp.Floor, exp.Anonymous):
+        name = _called(node)
+        if name not in _BY_TYPE or not any(_has_aggregate(item) for item in _arguments(node)):
+            continue
+        if isinstance(node, exp.Anonymous):
+            node.set("this", f"{name}_of_aggregate")
+        elif node.args.get("decimals") is None:
+            node.replace(macro(f"{name}_of_aggregate", node.this))
+
+
+def _has_aggregate(node: exp.Expression) -> bool:
+    found = node.walk(prune=lambda inner: isinstance(inner, exp.Query))
+    return any(isinstance(inner, (exp.AggFunc, exp.Window)) for inner in found) or any(
+        inner.name.lower() == "quantile_cont" for inner in node.find_all(exp.Anonymous)
+    )
+
+
 # ---- Arrays, maps, structs -----------------------------------------------------------------------
 
 
@@ -245,9 +311,11 @@ def _brackets(tree: exp.Expression, names: Names) -> None:
     for node in _each(tree, exp.Bracket):
         if len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Slice):
             continue
-        if node.args.get("offset") is not None:
-            continue  # element_at and the like, which count from 1
         index = node.expressions[0]
+        if node.args.get("offset") is not None:  # element_at and the like, which count from 1
+            if node.args.get("safe") is False and _is_array(node.this):
+                node.replace(macro("array_element_at", node.this, index))
+            continue
         if index.is_string:
             continue
         if _is_array(node.this):
@@ -502,8 +570,8 @@ def _databases(tree: exp.Expression, names: Names) -> None:
 EARLY = (_named_tables, _versions, _databases)
 
 REWRITES = (
-    _session_functions, _cast_functions, _timestamps, _intervals, _unix_times, _truncated_dates,
+    _session_functions, _number_formats, _large_literals, _texts_as_numbers, _cast_functions, _timestamps, _intervals, _unix_times, _truncated_dates,
     _date_arithmetic, _percentiles, _formats, _map_keys, _tries, _lambdas, _from_json, _brackets,
     _int_functions, _casts, _division, _structs_by_place, _nul_characters, _name_values, _groupings,
-    _targets, _lateral_views, _selected_rows,
+    _targets, _lateral_views, _selected_rows, _forms_of_aggregates,
 )  # fmt: skip

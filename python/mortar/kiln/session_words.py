@@ -105,6 +105,8 @@ def _drop_catalog(match: Match[str], names: Names) -> Plan:
     maybe = "IF EXISTS " if match[1] else ""
     forget = f"DELETE FROM kiln.main.properties WHERE {same('catalog', name)}"
     first = [] if match[1] else [probe_catalog(name)]
+    if (match[3] or "").upper() != "CASCADE":
+        first.append(f"SELECT kiln.main.require_empty({literal(name)})")
     return Plan("none", [*first, f"DETACH DATABASE {maybe}{quoted(inner(name))}", forget])
 
 
@@ -211,7 +213,7 @@ _WORDS = [
             rf"CREATE\s+CATALOG\s+(IF\s+NOT\s+EXISTS\s+)?{NAME}(?:\s+COMMENT\s+{_TEXT})?",
             _create_catalog,
         ),
-        (rf"DROP\s+CATALOG\s+(IF\s+EXISTS\s+)?{NAME}(?:\s+(?:CASCADE|RESTRICT))?", _drop_catalog),
+        (rf"DROP\s+CATALOG\s+(IF\s+EXISTS\s+)?{NAME}(?:\s+(CASCADE|RESTRICT))?", _drop_catalog),
         (rf"COMMENT\s+ON\s+(CATALOG|SCHEMA|DATABASE)\s+{NAME}\s+IS\s+({_TEXT}|NULL)", _comment),
         (rf"ALTER\s+(?:TABLE|VIEW)\s+{NAME}\s+SET\s+TBLPROPERTIES\s*\((.*)\)", _set_properties),
         (

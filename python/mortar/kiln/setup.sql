@@ -59,9 +59,21 @@ CREATE MACRO kiln.main.checked_div(a, b) AS
 CREATE MACRO kiln.main.checked_remainder(a, b) AS
   CASE WHEN b = 0 THEN error('[REMAINDER_BY_ZERO] Remainder by zero. Use `try_mod` to tolerate '
     || 'divisor being 0 and return NULL instead. SQLSTATE: 22012') ELSE a % b END;
-CREATE MACRO kiln.main.whole(x DOUBLE) AS trunc(x), (x FLOAT) AS trunc(x), (x BIGINT) AS x,
-  (x HUGEINT) AS x, (x DECIMAL(38,10)) AS trunc(x), (x TIMESTAMPTZ) AS CAST(system.main.floor(epoch(x)) AS BIGINT),
-  (x) AS x;
+-- What is cast to a whole number. A text has to be one; otherwise it is an error that names the
+-- kind, and NULL where that is NULL.
+CREATE MACRO kiln.main.whole(x DOUBLE, kind) AS trunc(x), (x FLOAT, kind) AS trunc(x),
+  (x BIGINT, kind) AS x, (x HUGEINT, kind) AS x, (x DECIMAL(38,10), kind) AS trunc(x),
+  (x TIMESTAMPTZ, kind) AS CAST(system.main.floor(epoch(x)) AS BIGINT), (x BOOLEAN, kind) AS x,
+  (x VARCHAR, kind) AS CASE WHEN regexp_full_match(x, '\s*[-+]?[0-9]+\s*') OR x IS NULL THEN x
+    WHEN kind IS NOT NULL THEN error('[CAST_INVALID_INPUT] The value ''' || x || ''' of the type '
+    || '"STRING" cannot be cast to "' || kind || '" because it is malformed. SQLSTATE: 22018') END,
+  (x, kind) AS x;
+-- What a text is beside a number, or a time, that it is reckoned with.
+CREATE MACRO kiln.main.number_beside(t, x DOUBLE) AS CAST(t AS DOUBLE),
+  (t, x DECIMAL(38,10)) AS CAST(t AS DOUBLE), (t, x VARCHAR) AS CAST(t AS DOUBLE),
+  (t, x BIGINT) AS CAST(kiln.main.whole(CAST(t AS VARCHAR), 'BIGINT') AS BIGINT),
+  (t, x HUGEINT) AS CAST(kiln.main.whole(CAST(t AS VARCHAR), 'BIGINT') AS BIGINT),
+  (t, x DATE) AS CAST(t AS DATE), (t, x TIMESTAMPTZ) AS CAST(t AS TIMESTAMPTZ), (t, x) AS t;
 CREATE MACRO kiln.main.ceil(x DOUBLE) AS CAST(system.main.ceil(x) AS BIGINT), (x BIGINT) AS x,
   (x DECIMAL(38,10)) AS CAST(system.main.ceil(x) AS DECIMAL(38,0));
 CREATE MACRO kiln.main.floor(x DOUBLE) AS CAST(system.main.floor(x) AS BIGINT), (x BIGINT) AS x,
@@ -116,6 +128,7 @@ CREATE MACRO kiln.main.format_number(x, n) AS format('{:,.' || n || 'f}', CAST(x
 CREATE MACRO kiln.main."overlay"(x, y, start) AS
     left(x, start - 1) || y || substr(x, CAST(start + length(y) AS BIGINT)),
   (x, y, start, n) AS left(x, start - 1) || y || substr(x, CAST(start + n AS BIGINT));
+CREATE MACRO kiln.main.upper(x) AS system.main.upper(replace(CAST(x AS VARCHAR), 'ß', 'SS'));
 CREATE MACRO kiln.main.ucase(x) AS upper(x);
 CREATE MACRO kiln.main.lcase(x) AS lower(x);
 CREATE MACRO kiln.main.btrim(x) AS trim(x), (x, letters) AS trim(x, letters);
@@ -151,6 +164,12 @@ CREATE MACRO kiln.main.array_at(a, i) AS CASE WHEN i < 0 OR i >= len(a) THEN
   error('[INVALID_ARRAY_INDEX] The index ' || i || ' is out of bounds. The array has ' || len(a)
     || ' elements. Use the SQL function `get()` to tolerate accessing element at invalid index and '
     || 'return NULL instead. SQLSTATE: 22003') ELSE a[i + 1] END;
+CREATE MACRO kiln.main.array_element_at(a, i) AS CASE
+  WHEN i = 0 THEN error('[INVALID_INDEX_OF_ZERO] The index 0 is invalid: the first element has the '
+    || 'index 1, the last one -1. SQLSTATE: 22003')
+  WHEN abs(i) > len(a) THEN error('[INVALID_ARRAY_INDEX_IN_ELEMENT_AT] The index ' || i
+    || ' is out of bounds. The array has ' || len(a) || ' elements. Use `try_element_at` to get NULL '
+    || 'instead. SQLSTATE: 22003') ELSE a[i] END;
 CREATE MACRO kiln.main.get(a, i) AS CASE WHEN i >= 0 THEN a[i + 1] END;
 CREATE MACRO kiln.main.try_element_at(a, i) AS a[i];
 CREATE MACRO kiln.main.cardinality(a MAP(VARCHAR, VARCHAR)) AS
@@ -192,6 +211,28 @@ CREATE MACRO kiln.main.type_text(t) AS CASE WHEN t IN ('"NULL"', 'NULL') THEN 'v
   'TIMESTAMPTZ'), 'DECIMAL\((\d+),\s?(\d+)\)', 'decimal{\1,\2}', 'g'),
   '([A-Za-z]+(?:\{\d+,\d+\})?)\[\d*\]', 'ARRAY(\1)', 'g')))))) END;
 CREATE MACRO kiln.main.typeof(x) AS kiln.main.type_text(system.main.typeof(x));
+
+-- DuckDB knows no types of aggregates when it picks a form, but those of a lambda's variable.
+CREATE MACRO kiln.main.whole_of_aggregate(x, kind) AS
+  list_transform([x], lambda v : kiln.main.whole(v, kind))[1];
+CREATE MACRO kiln.main.number_beside_of_aggregate(t, x) AS
+  list_transform([x], lambda v : kiln.main.number_beside(t, v))[1];
+CREATE MACRO kiln.main.ceil_of_aggregate(x) AS list_transform([x], lambda v : kiln.main.ceil(v))[1];
+CREATE MACRO kiln.main.floor_of_aggregate(x) AS list_transform([x], lambda v : kiln.main.floor(v))[1];
+CREATE MACRO kiln.main.as_text_of_aggregate(x) AS
+  list_transform([x], lambda v : kiln.main.as_text(v))[1];
+CREATE MACRO kiln.main.add_interval_of_aggregate(d, i) AS
+  list_transform([d], lambda v : kiln.main.add_interval(v, i))[1];
+CREATE MACRO kiln.main.subtract_interval_of_aggregate(d, i) AS
+  list_transform([d], lambda v : kiln.main.subtract_interval(v, i))[1];
+CREATE MACRO kiln.main.unix_seconds_of_aggregate(x) AS
+  list_transform([x], lambda v : kiln.main.unix_seconds(v))[1];
+CREATE MACRO kiln.main.cardinality_of_aggregate(x) AS
+  list_transform([x], lambda v : kiln.main.cardinality(v))[1];
+
+-- A text as SHOW CREATE TABLE writes it.
+CREATE MACRO kiln.main.quoted_text(t) AS
+  '''' || replace(replace(t, '\', '\\'), '''', '\''') || '''';
 
 -- A view's text with the catalogs' names that users know.
 CREATE MACRO kiln.main.outer_names(t) AS

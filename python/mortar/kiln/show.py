@@ -112,17 +112,29 @@ def _create_table(match: Match[str], names: Names) -> Plan:
     catalog, schema, table = table_of(match[1], names)
     columns = (
         "SELECT string_agg('  ' || column_name || ' ' || CASE WHEN contains(shown, '<') THEN shown "
-        "ELSE upper(shown) END || CASE WHEN is_nullable THEN '' ELSE ' NOT NULL' END, "
+        "ELSE upper(shown) END || CASE WHEN is_nullable THEN '' ELSE ' NOT NULL' END || "
+        "coalesce(' COMMENT ' || kiln.main.quoted_text(comment), ''), "
         "chr(44) || chr(10) ORDER BY column_index) "
         "FROM (SELECT *, kiln.main.type_text(data_type) AS shown FROM duckdb_columns()) "
         f"WHERE {_this_table(catalog, schema, table)}"
+    )
+    comment = (
+        "SELECT chr(10) || 'COMMENT ' || kiln.main.quoted_text(comment) FROM duckdb_tables() "
+        f"WHERE {_this_table(catalog, schema, table)}"
+    )
+    properties = (
+        "SELECT chr(10) || 'TBLPROPERTIES (' || string_agg(chr(10) || '  ' || "
+        "kiln.main.quoted_text(key) || ' = ' || kiln.main.quoted_text(value), ',' ORDER BY key) "
+        f"|| ')' FROM kiln.main.properties WHERE {same('catalog', catalog)} "
+        f"AND {same('schema', schema)} AND {same('name', table)}"
     )
     head = literal(f"CREATE TABLE {catalog}.{schema}.{table} (\n")
     view = f"{_in_schema(catalog, schema)} AND {same('view_name', table)}"
     return rows(
         probe(match[1], names),
         f"SELECT coalesce((SELECT kiln.main.outer_names(sql) FROM duckdb_views() WHERE {view}), "
-        f"{head} || ({columns}) || ')' || chr(10) || 'USING delta') AS createtab_stmt",
+        f"{head} || ({columns}) || ')' || chr(10) || 'USING delta' "
+        f"|| coalesce(({comment}), '') || coalesce(({properties}), '')) AS createtab_stmt",
         catalog=catalog,
     )
 

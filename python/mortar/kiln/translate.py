@@ -6,12 +6,16 @@ definitions.py. Statements that change more than rows and tables are session_wor
 
 from __future__ import annotations
 
+import re
+
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import Token, TokenType
 
 from . import catalogs
+from .catalogs import literal
 from .definitions import define, targets
 from .naming import name_columns
 from .plan import Plan, Refused
@@ -90,19 +94,61 @@ def _number_of(name: str, parameters: list[Parameter]) -> int:
 
 
 def _parse(sql: str) -> exp.Expression:
+    dialect = Dialect.get_or_raise("databricks")
     try:
-        parsed = sqlglot.parse(sql, read="databricks")
+        tokens = dialect.tokenize(sql)
+        _check_tokens(sql, tokens)
+        parsed = dialect.parser().parse(tokens, sql)
         # A comment behind the last semicolon is a tree of its own.
         trees = [tree for tree in parsed if tree and not isinstance(tree, exp.Semicolon)]
     except ParseError as error:
         raise _syntax_error(sql, error) from None
-    except TokenError as error:
-        raise Refused("PARSE_SYNTAX_ERROR", "42601", f"Syntax error: {error}.") from None
+    except TokenError:
+        raise _near_place(sql, _unread(sql)) from None
     if not trees:
         raise Refused("PARSE_EMPTY_STATEMENT", "42617", "Syntax error, unexpected empty statement.")
     if len(trees) > 1:
         raise Refused("PARSE_SYNTAX_ERROR", "42601", "Syntax error at or near ';': extra input.")
     return trees[0]
+
+
+_BEFORE_ITEM = {TokenType.SELECT, TokenType.L_PAREN, TokenType.COMMA}
+_AFTER_ITEM = {TokenType.R_PAREN, TokenType.SEMICOLON, TokenType.FROM}
+
+
+def _check_tokens(sql: str, tokens: list[Token]) -> None:
+    """Refuses what sqlglot's parser lets pass: commas without an item before or behind them, `$1`
+    and DISTINCT ON."""
+    kinds = [None, *(token.token_type for token in tokens), TokenType.SEMICOLON]
+    for token, before, behind in zip(tokens, kinds, kinds[2:]):
+        kind = token.token_type
+        if kind == TokenType.COMMA and before in _BEFORE_ITEM:
+            raise _near_place(sql, token.start)
+        if kind in _AFTER_ITEM and before == TokenType.COMMA:
+            raise _near_place(sql, token.start)
+        if kind == TokenType.ON and (before, behind) == (TokenType.DISTINCT, TokenType.L_PAREN):
+            raise _near_place(sql, token.start)
+        if kind == TokenType.PARAMETER and token.text == "$":
+            raise _near_place(sql, token.start)
+    if kinds[-2] == TokenType.COMMA:
+        raise _near_place(sql, len(sql.rstrip()))
+
+
+_READABLE = re.compile(
+    r"""(?:--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|[^'"`])*""", re.S
+)
+
+
+def _unread(sql: str) -> int:
+    """Where the quote stands that has no end, as far as a pattern can tell."""
+    return _READABLE.match(sql).end()
+
+
+def _near_place(sql: str, place: int) -> Refused:
+    """The syntax error at what stands at this place of the statement."""
+    word = re.match(r"\w+|.?", sql[place:])[0] or "end of input"
+    line_start = sql.rfind("\n", 0, place) + 1
+    return _near(sql, word, sql.count("\n", 0, place) + 1, place - line_start)
 
 
 def _syntax_error(sql: str, error: ParseError) -> Refused:
@@ -135,8 +181,7 @@ def _plan(tree: exp.Expression, sql: str, names: Names) -> Plan:
     if isinstance(tree, (exp.Update, exp.Delete)):
         return Plan("change", [_duck(tree)])
     if isinstance(tree, exp.Merge):
-        tree.set("returning", exp.Returning(expressions=[exp.column("merge_action")]))
-        return Plan("merge", [_duck(tree)])
+        return _plan_merge(tree)
     if isinstance(tree, _DEFINITIONS):
         return define(tree, names)
     word = (sql.split() or [""])[0]
@@ -144,6 +189,32 @@ def _plan(tree: exp.Expression, sql: str, names: Names) -> Plan:
         text = f"Kiln does not answer {word.upper()} statements of this form."
         raise Refused("UNSUPPORTED_FEATURE", "0A000", text)
     raise _near(sql, word, 1, 0)
+
+
+_SEVERAL_MATCHES = (
+    "[DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE] Several rows of the source match one "
+    "row of the target, which MERGE may change once only. SQLSTATE: 21506"
+)
+
+
+def _plan_merge(tree: exp.Merge) -> Plan:
+    """DuckDB lets every row of the source change its row of the target, one after the other."""
+    matched = [when for when in tree.args["whens"].expressions if when.args.get("matched")]
+    conditions = [when.args.get("condition") for when in matched]
+    tree.set("returning", exp.Returning(expressions=[exp.column("merge_action")]))
+    if not matched or (conditions == [None] and matched[0].args["then"].name.upper() == "DELETE"):
+        return Plan("merge", [_duck(tree)])
+    match = tree.args["on"]
+    if None not in conditions:
+        match = exp.and_(match, exp.or_(*conditions))
+    rows = exp.select("1").from_(tree.this.copy()).join(tree.args["using"].copy(), on=match.copy())
+    rows = rows.group_by(exp.column("rowid", table=tree.this.alias_or_name)).having("count(*) > 1")
+    for name in ("with", "with_"):  # it depends on sqlglot's version
+        if tree.args.get(name):
+            rows.set(name, tree.args[name].copy())
+    several = literal(_SEVERAL_MATCHES)
+    check = f"SELECT kiln.main.require(count(*) = 0, {several}) FROM ({_duck(rows)} LIMIT 1) AS several"
+    return Plan("merge", [check, _duck(tree)])
 
 
 def _plan_insert(tree: exp.Insert) -> Plan:
@@ -177,10 +248,17 @@ def _duck(tree: exp.Expression) -> str:
     return tree.sql("duckdb", comments=False)
 
 
+_FILES = {"avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text"}
+"""Where a schema could stand, these name a file's format."""
+
+
 def _qualify(tree: exp.Expression, catalog: str) -> None:
     """Catalogs have other names inside DuckDB. A schema without a catalog gets the current one:
     DuckDB would take `schema.table` for `catalog.table` where a catalog is called so."""
     for table in list(tree.find_all(exp.Table)):
+        if table.db.lower() in _FILES and "/" in table.name:
+            text = f"Kiln reads no files: {table.db}.`{table.name}`."
+            raise Refused("UNSUPPORTED_FEATURE", "0A000", text)
         if table.db.lower() == "information_schema" and table.name:
             _qualify_information(table, table.catalog or catalog)
         elif table.catalog:
@@ -190,6 +268,18 @@ def _qualify(tree: exp.Expression, catalog: str) -> None:
     for column in tree.find_all(exp.Column):
         if column.catalog:
             column.set("catalog", catalogs.identifier(column.catalog))
+    for call in list(tree.find_all(exp.Anonymous)):
+        if isinstance(call.parent, exp.Dot) and call.arg_key == "expression":
+            _qualify_call(call.parent, catalog)
+
+
+def _qualify_call(call: exp.Dot, catalog: str) -> None:
+    """A function that is called by the name of its schema, with its catalog or without."""
+    *names, function = call.flatten()
+    if len(names) <= 2 and all(isinstance(name, exp.Identifier) for name in names):
+        outer = names[0].name if len(names) == 2 else catalog
+        parts = [catalogs.identifier(outer), names[-1], function]
+        call.replace(exp.Dot.build([part.copy() for part in parts]))
 
 
 def _qualify_information(table: exp.Table, catalog: str) -> None:

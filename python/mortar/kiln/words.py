@@ -102,24 +102,12 @@ def probe(name: str, names: Names) -> str:
 
 def probe_schema(catalog: str, schema: str) -> str:
     """A statement that fails where the schema is missing."""
-    found = f"database_name = {literal(inner(catalog))} AND {same('schema_name', schema)}"
-    text = (
-        f"[SCHEMA_NOT_FOUND] The schema `{catalog}`.`{schema}` cannot be found. Verify the "
-        "spelling and correctness of the schema and catalog. SQLSTATE: 42704"
-    )
-    return (
-        f"SELECT kiln.main.require(count(*) > 0, {literal(text)}) FROM duckdb_schemas() "
-        f"WHERE {found}"
-    )
+    return f"SELECT kiln.main.require_schema({literal(catalog)}, {literal(schema)})"
 
 
 def probe_catalog(catalog: str) -> str:
     """A statement that fails where the catalog is missing."""
-    text = f"[CATALOG_NOT_FOUND] The catalog `{catalog}` cannot be found. SQLSTATE: 42P08"
-    return (
-        f"SELECT kiln.main.require(count(*) > 0, {literal(text)}) FROM duckdb_databases() "
-        f"WHERE database_name = {literal(inner(catalog))}"
-    )
+    return f"SELECT kiln.main.require_catalog({literal(catalog)})"
 
 
 def remember(table: tuple[str, str, str], pairs: dict[str, str]) -> list[str]:
