@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from .. import __version__
+from . import INSTALL
 from .work_folder import locked_folder
 
 HTTP_PATH = "/sql/1.0/warehouses/kiln"
@@ -42,7 +43,9 @@ def _number(low: int, high: int) -> Callable[[str], int]:
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="kiln", description="A local SQL warehouse to develop and test against."
+        prog="kiln",
+        description="A local SQL warehouse to develop and test against.",
+        epilog="example: kiln --port 8080 --token secret",
     )
     add = parser.add_argument
     add("--version", action="version", version=f"kiln {__version__}")
@@ -50,7 +53,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     add("--port", type=_number(0, 65535), default=0, metavar="N", help="the port; a free one otherwise")
     add("--address", metavar="A", help="where to listen; 127.0.0.1 otherwise")
     add("--tls", action="store_true", help="HTTPS with a self-signed certificate")
-    add("--token", metavar="T", help="refuse other access tokens than this one")
+    add("--token", metavar="T", help="refuse other access tokens than this one; any or none is taken otherwise")
     add("--batch-rows", type=rows, default=0, metavar="N", help="rows of one Arrow batch; 4096")
     add("--page-batches", type=rows, default=0, metavar="N",
         help="Arrow batches of one page; as many as the page holds otherwise")
@@ -75,9 +78,9 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
 def _library() -> str:
     spec = find_spec("_duckdb")
     if spec is None or spec.origin is None:
-        raise SystemExit("kiln: DuckDB is not installed: pip install 'mortar-sql[kiln]'")
+        raise SystemExit(f"kiln: DuckDB is not installed: {INSTALL}")
     if find_spec("sqlglot") is None:
-        raise SystemExit("kiln: sqlglot is not installed: pip install 'mortar-sql[kiln]'")
+        raise SystemExit(f"kiln: sqlglot is not installed: {INSTALL}")
     return spec.origin
 
 
@@ -93,12 +96,27 @@ def _setup_sql(work_folder: str) -> str:
     return text.replace("{threads}", str(max((os.cpu_count() or 1) - 1, 1)))
 
 
+def _lines_to_paste(url: str, token: str, certificate: str | None) -> dict[str, str]:
+    """How clients connect, in Python. With a certificate the connector wants parts, not a URL."""
+    host, _, port = url.partition("://")[2].rpartition(":")
+    uri = f"_connection_uri={url + HTTP_PATH!r}"
+    trusted = f", _tls_trusted_ca_file={certificate!r}" if certificate else ""
+    place = f"_port={port}{trusted}" if certificate else uri
+    connector = f"{host!r}, {HTTP_PATH!r}, access_token={token!r}, {place}, enable_telemetry=False"
+    return {
+        "from mortar import sql": f"sql.connect({uri}, access_token={token!r}{trusted})",
+        "from databricks import sql": f"sql.connect({connector})",
+    }
+
+
 def _announce(url: str, arguments: argparse.Namespace, certificate: str | None) -> None:
     token = arguments.token or "any"
     print(f"Kiln is ready: {url}{HTTP_PATH}")
     if certificate:
         print(f"  certificate: {certificate}")
     print(f"  access token: {token}")
+    for client, line in _lines_to_paste(url, token, certificate).items():
+        print(f"  {client}: {line}")
     print("  try: SELECT carrier, count(*) FROM samples.nycflights.flights GROUP BY carrier")
     print("  Ctrl-C ends it; what you created is gone then.", flush=True)
     if arguments.ready_file:

