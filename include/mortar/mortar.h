@@ -288,9 +288,32 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_new(struct mortar
                                                                    struct mortar_statement **out,
                                                                    struct mortar_error *err);
 
-/* sql need not end with NUL; size is in bytes. */
+/* sql need not end with NUL; size is in bytes. What was bound for an earlier text is dropped. */
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_sql(
     struct mortar_statement *stmt, const char *sql, size_t size, struct mortar_error *err);
+
+/* A value for a marker of the text, plain data of the caller's. The value is text as SQL would take
+ * it in a cast, with nothing quoted or escaped ("-1.50", "2013-01-31", "it's"), and may hold NUL.
+ * An ARRAY or MAP has arguments in its place: the elements, or key, value, key, value; their names
+ * are not looked at. */
+struct mortar_parameter {
+  const char *name;  /* of the marker `:name`, without the colon; NULL: the next `?` */
+  const char *type;  /* in SQL: "INT", "DECIMAL(10,2)", "ARRAY"; a null's may be "VOID" */
+  const char *value; /* NULL: null, or see arguments */
+  size_t value_size; /* in bytes */
+  const struct mortar_parameter *arguments; /* NULL: it is none; count 0: it is empty */
+  size_t argument_count;
+};
+
+/* Binds the values of list, of which it keeps copies, in place of those bound before; count 0:
+ * none. They stay for each execute until the next bind or set_sql, so they are bound behind
+ * set_sql. Either all of them have names or none has. INVALID: names are mixed, a type is missing,
+ * or a value and arguments are both given; LIMIT: more than 256 of them, 64 MB, or 32 levels;
+ * nothing is bound then. Whether they fit the markers is for the server to say. execute fails with
+ * UNSUPPORTED, and sends nothing, where the server's protocol has no parameters. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_bind(
+    struct mortar_statement *stmt, const struct mortar_parameter *list, size_t count,
+    struct mortar_error *err);
 
 /* The server cancels the statement after so many seconds; 0: the server's default. Where it says
  * nothing of it, execute fails with TIMEOUT all the same, within 0.2 s of the limit, and the

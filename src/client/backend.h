@@ -19,6 +19,8 @@ struct mtr_handle {
 
 struct mtr_run {
   struct mtr_span sql;
+  const struct mortar_parameter *parameters; /* as mtr_parameters_set took them */
+  size_t parameter_count;
   int64_t timeout_seconds; /* 0: the server's default */
   bool idempotent;         /* the caller says so; see net/retry.h */
 };

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "client/orphans.h"
+#include "client/parameters.h"
 #include "client/pause.h"
 #include "client/result.h"
 #include "client/sql_kind.h"
@@ -23,8 +24,8 @@ enum {
 struct mortar_statement {
   struct mortar_session *session; /* counted */
   struct mtr_buf sql;
-  int64_t timeout_seconds;
-  bool idempotent;
+  struct mtr_parameters parameters; /* of this text */
+  struct mtr_run run;               /* but for the text */
   struct mortar_alloc alloc;
   /* From where on a cancel counts: a caller has set the text and is on its way to execute it. */
   _Atomic bool armed;
@@ -41,6 +42,7 @@ static struct mortar_statement *statement_alloc(const struct mortar_alloc *alloc
   stmt->alloc = *alloc;
   (void)pthread_mutex_init(&stmt->lock, NULL);
   mtr_buf_init(&stmt->sql, &stmt->alloc, "SQL text", SQL_MAX);
+  mtr_parameters_init(&stmt->parameters, &stmt->alloc);
   return stmt;
 }
 
@@ -56,8 +58,8 @@ enum mortar_status mortar_statement_new(struct mortar_session *session,
   if (!stmt) stmt = statement_alloc(&session->alloc);
   if (!stmt) return mtr_fail_nomem(err, "statement");
   stmt->session = mtr_session_ref(session);
-  stmt->timeout_seconds = 0;
-  stmt->idempotent = false;
+  stmt->run.timeout_seconds = 0;
+  stmt->run.idempotent = false;
   atomic_store(&stmt->armed, false);
   *out = stmt;
   return MORTAR_OK;
@@ -69,9 +71,17 @@ void mtr_statement_destroy(struct mortar_statement *spare)
 
   if (!spare) return;
   mtr_buf_fini(&spare->sql);
+  mtr_parameters_fini(&spare->parameters);
   (void)pthread_mutex_destroy(&spare->lock);
   alloc = spare->alloc;
   mtr_free(&alloc, spare, sizeof *spare);
+}
+
+static void drop_parameters(struct mortar_statement *stmt)
+{
+  mtr_parameters_fini(&stmt->parameters);
+  stmt->run.parameters = NULL;
+  stmt->run.parameter_count = 0;
 }
 
 void mortar_statement_free(struct mortar_statement *stmt)
@@ -81,6 +91,7 @@ void mortar_statement_free(struct mortar_statement *stmt)
   if (!stmt) return;
   mtr_buf_reset(&stmt->sql);
   mtr_buf_trim(&stmt->sql, KEEP_SQL);
+  if (stmt->run.parameter_count) drop_parameters(stmt);
   session = stmt->session;
   mtr_statement_destroy(atomic_exchange(&session->spare_statement, stmt));
   mtr_session_unref(session);
@@ -106,10 +117,24 @@ enum mortar_status mortar_statement_set_sql(struct mortar_statement *stmt, const
 {
   if (!stmt || (!sql && size))
     return mtr_fail(err, MORTAR_INVALID, "stmt and sql must not be NULL");
+  if (stmt->run.parameter_count) drop_parameters(stmt);
   mtr_buf_reset(&stmt->sql);
   MTR_TRY(mtr_buf_append(&stmt->sql, sql, size, err));
   arm(stmt);
   return MORTAR_OK;
+}
+
+enum mortar_status mortar_statement_bind(struct mortar_statement *stmt,
+                                         const struct mortar_parameter *list, size_t count,
+                                         struct mortar_error *err)
+{
+  enum mortar_status st;
+
+  if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
+  st = mtr_parameters_set(&stmt->parameters, list, count, err);
+  stmt->run.parameters = stmt->parameters.items;
+  stmt->run.parameter_count = stmt->parameters.count;
+  return st;
 }
 
 enum mortar_status mortar_statement_set_timeout(struct mortar_statement *stmt, int64_t seconds,
@@ -117,7 +142,7 @@ enum mortar_status mortar_statement_set_timeout(struct mortar_statement *stmt, i
 {
   if (!stmt || seconds < 0)
     return mtr_fail(err, MORTAR_INVALID, "the timeout is a number of seconds, or 0");
-  stmt->timeout_seconds = seconds;
+  stmt->run.timeout_seconds = seconds;
   return MORTAR_OK;
 }
 
@@ -125,7 +150,7 @@ enum mortar_status mortar_statement_set_idempotent(struct mortar_statement *stmt
                                                    struct mortar_error *err)
 {
   if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
-  stmt->idempotent = idempotent;
+  stmt->run.idempotent = idempotent;
   return MORTAR_OK;
 }
 
@@ -190,14 +215,15 @@ static enum mortar_status run_statement(struct mortar_statement *stmt, struct mt
                                         struct mortar_error *err)
 {
   struct mortar_session *session = stmt->session;
-  struct mtr_run run = {mtr_buf_span(&stmt->sql), stmt->timeout_seconds, stmt->idempotent};
+  const struct mtr_run *run = &stmt->run;
   enum mortar_status st = MORTAR_OK;
   struct mtr_wait named = *wait;
 
+  stmt->run.sql = mtr_buf_span(&stmt->sql);
   if (mtr_log_wants(&session->watch.log, MORTAR_LOG_SQL))
-    mtr_log(&session->watch.log, MORTAR_LOG_SQL, "execute: %.*s", MTR_LOG_SQL_ARG(run.sql));
+    mtr_log(&session->watch.log, MORTAR_LOG_SQL, "execute: %.*s", MTR_LOG_SQL_ARG(run->sql));
   if (atomic_load(&stmt->cancel_asked)) return not_sent(err);
-  MTR_TRY(session->backend->execute(session->bs, channel, &run, wait, answer, err));
+  MTR_TRY(session->backend->execute(session->bs, channel, run, wait, answer, err));
   named.canceled = NULL; /* from here on the server is told */
   if (name_operation(stmt, &answer->operation) && answer->live)
     st = cancel_operation(session, &answer->operation, CANCEL_GRACE_MS, err);
@@ -273,7 +299,7 @@ static enum mortar_status execute(struct mortar_statement *stmt, const struct mo
   atomic_fetch_add_explicit(&session->statements, 1, memory_order_relaxed);
   memset(&answer, 0, sizeof answer);
   mtr_session_wait_init(&wait, session, call);
-  keep_limit(&wait.wait, stmt->timeout_seconds);
+  keep_limit(&wait.wait, stmt->run.timeout_seconds);
   wait.wait.canceled = &stmt->cancel_asked;
   MTR_TRY(mtr_session_take(session, &channel, err));
   st = run_statement(stmt, channel, &wait.wait, &answer, err);

@@ -301,9 +301,19 @@ static void reply_open(struct fake_server *fs, struct reply *r, int32_t seqid)
   fs->opened++;
   MTR_SET(&handle, TSessionHandle, session_id, an_id(r, "SESSION-ID-0001!", 1));
   MTR_SET(&resp, TOpenSessionResp, status, good_status(r));
-  MTR_SET(&resp, TOpenSessionResp, server_protocol_version, MTR_PROTOCOL_SPARK_V8);
+  MTR_SET(&resp, TOpenSessionResp, server_protocol_version,
+          fs->version ? fs->version : MTR_PROTOCOL_SPARK_V8);
   MTR_SET(&resp, TOpenSessionResp, session_handle, &handle);
   write_reply(r, "OpenSession", seqid, &mtr_TOpenSessionResp_info, &resp);
+}
+
+static int count_parameters(struct mtr_span body, struct reply *r)
+{
+  struct mtr_TExecuteStatementReq req;
+  struct mtr_message head;
+
+  must(mtr_message_read(body, &mtr_TExecuteStatementReq_info, &req, &r->arena, &head, NULL));
+  return (int)req.parameters.count;
 }
 
 static void reply_execute(struct fake_server *fs, struct reply *r, int32_t seqid)
@@ -360,9 +370,10 @@ static void answer_call(struct fake_server *fs, struct mtr_span body, struct rep
   snprintf(name, sizeof name, "%.*s", MTR_SPAN_ARG(head.name));
   if (strcmp(name, "OpenSession") == 0)
     reply_open(fs, r, head.seqid);
-  else if (strcmp(name, "ExecuteStatement") == 0)
+  else if (strcmp(name, "ExecuteStatement") == 0) {
+    fs->parameters = count_parameters(body, r);
     reply_execute(fs, r, head.seqid);
-  else if (strcmp(name, "GetOperationStatus") == 0) {
+  } else if (strcmp(name, "GetOperationStatus") == 0) {
     fs->polled++;
     write_reply(r, name, head.seqid, &mtr_TGetOperationStatusResp_info, state_reply(fs, r));
   } else if (strcmp(name, "FetchResults") == 0) {

@@ -80,11 +80,13 @@ struct fake_server {
   _Atomic bool let_go; /* connections that hang are closed */
   bool exception;      /* ExecuteStatement is answered with an EXCEPTION */
   _Atomic bool close_after_reply; /* every connection ends silently behind its next reply */
+  int version;                    /* of the protocol; 0: the latest */
 
   /* Seen so far. */
   _Atomic int opened, closed, executed, ran, polled, fetched, schemas, canceled, operations_closed;
   _Atomic int connections;
   _Atomic long reply_size; /* of the last ExecuteStatement reply */
+  _Atomic int parameters;  /* that the last ExecuteStatement had */
 
   int port, listener;
   pthread_t thread;

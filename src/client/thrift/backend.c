@@ -5,6 +5,7 @@
 #include "client/sql_kind.h"
 #include "client/thrift/answer.h"
 #include "client/thrift/call.h"
+#include "client/thrift/parameters.h"
 #include "codec/base64.h"
 
 /* Lost or not, a text that plainly reads may run twice. */
@@ -264,7 +265,7 @@ static void fill_execute(const struct mtr_backend_session *bs, struct execute_re
   if (reliable_more(bs)) fill_databricks(bs, r);
 }
 
-/* Statements differ in their text alone, but for those with a time limit. */
+/* Statements differ in their text alone, but for those with a time limit or parameters. */
 static enum mortar_status make_template(struct mtr_backend_session *bs, struct mortar_error *err)
 {
   struct execute_request r;
@@ -392,17 +393,38 @@ static void take_name(const struct mtr_TExecuteStatementResp *cut, struct mtr_an
     out->live = true;
 }
 
-static enum mortar_status send_with_limit(struct mtr_backend_session *bs, struct mtr_channel *ch,
-                                          const struct mtr_thrift_method *method,
-                                          const struct mtr_run *run, const struct mtr_wait *wait,
-                                          struct mtr_TExecuteStatementResp *resp,
-                                          struct mortar_error *err)
+/* Hive's servers and older ones of Spark's would run the text without them. */
+static enum mortar_status put_parameters(const struct mtr_backend_session *bs,
+                                         struct mtr_channel *ch, const struct mtr_run *run,
+                                         struct mtr_TExecuteStatementReq *req,
+                                         struct mortar_error *err)
+{
+  if (bs->version < MTR_PROTOCOL_SPARK_V8) {
+    (void)mtr_fail(err, MORTAR_UNSUPPORTED,
+                   "ExecuteStatement: %s answered protocol version 0x%X, which has no parameters "
+                   "(0x%X has): write the values into the text",
+                   bs->endpoint, (unsigned)bs->version, MTR_PROTOCOL_SPARK_V8);
+    mtr_error_outcome(err, MORTAR_OUTCOME_NOT_SENT);
+    return MORTAR_UNSUPPORTED;
+  }
+  mtr_arena_reset(&ch->arena);
+  return mtr_thrift_put_parameters(run, &ch->arena, req, err);
+}
+
+/* For what the template does not have. */
+static enum mortar_status send_whole(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                     const struct mtr_thrift_method *method,
+                                     const struct mtr_run *run, const struct mtr_wait *wait,
+                                     struct mtr_TExecuteStatementResp *resp,
+                                     struct mortar_error *err)
 {
   struct execute_request r;
 
   fill_execute(bs, &r);
   MTR_SET(&r.req, TExecuteStatementReq, statement, run->sql);
-  MTR_SET(&r.req, TExecuteStatementReq, query_timeout, run->timeout_seconds);
+  if (run->timeout_seconds)
+    MTR_SET(&r.req, TExecuteStatementReq, query_timeout, run->timeout_seconds);
+  if (run->parameter_count) MTR_TRY(put_parameters(bs, ch, run, &r.req, err));
   return mtr_thrift_call(&bs->peer, ch, method, &r.req, resp, wait, err);
 }
 
@@ -419,9 +441,10 @@ static enum mortar_status backend_execute(struct mtr_backend_session *bs, struct
   asked.statement = run->sql;
   memset(out, 0, sizeof *out);
   out->rows_affected = -1;
-  st = run->timeout_seconds ? send_with_limit(bs, ch, method, run, wait, &resp, err)
-                            : mtr_thrift_call_template(&bs->peer, ch, method, &bs->execute,
-                                                       run->sql, &asked, &resp, wait, err);
+  st = run->timeout_seconds || run->parameter_count
+           ? send_whole(bs, ch, method, run, wait, &resp, err)
+           : mtr_thrift_call_template(&bs->peer, ch, method, &bs->execute, run->sql, &asked, &resp,
+                                      wait, err);
   if (st == MORTAR_OK)
     return mtr_thrift_take_execute(&resp, reliable_more(bs), &ch->arena, out, err);
   if (st == MORTAR_PROTOCOL) take_name(&resp, out);
