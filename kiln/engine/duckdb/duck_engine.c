@@ -14,8 +14,9 @@
 #include "kiln/engine/duckdb/duck_statement.h"
 #include "kiln/engine/translate/translator.h"
 
-/* A few thousand parameters, as many as a client puts into one INSERT. */
+/* A few thousand parameters, as many as a client puts into one INSERT; and with their values. */
 #define PARAMETERS_MAX ((size_t)1 << 20)
+#define VALUED_MAX ((size_t)8 << 20)
 /* What a client sets when it opens a session is a few lines. */
 #define SETTINGS_MAX ((size_t)1 << 20)
 
@@ -399,16 +400,20 @@ static bool execute_names(struct duck_engine *engine, struct session *session,
   struct kiln_plan_key key = {mtr_span_of(statement->sql, statement->size),
                               mtr_span_text(names->catalog),
                               mtr_span_text(names->schema),
+                              {NULL, 0},
                               {NULL, 0}};
   enum mortar_status st = MORTAR_OK;
   struct kiln_plan *plan = NULL;
   struct mortar_error cause;
-  struct mtr_buf parameters;
+  struct mtr_buf parameters, valued;
   bool ok = false;
 
   mtr_buf_init(&parameters, NULL, "names and types of parameters", PARAMETERS_MAX);
-  MTR_GOTO(duck_parameters_encode(statement, &parameters, &cause));
+  mtr_buf_init(&valued, NULL, "parameters", VALUED_MAX);
+  MTR_GOTO(duck_parameters_encode(statement, false, &parameters, &cause));
+  MTR_GOTO(duck_parameters_encode(statement, true, &valued, &cause));
   key.parameters = mtr_buf_span(&parameters);
+  key.valued = mtr_buf_span(&valued);
   MTR_GOTO(kiln_translator_plan(engine->translator, &key, &stmt->stop, &plan, &cause));
   stmt->source = statement;
   ok = run_plan(engine, session, stmt, plan, names, answer, err);
@@ -416,6 +421,7 @@ static bool execute_names(struct duck_engine *engine, struct session *session,
 done:
   if (st != MORTAR_OK) fail_status(err, &cause);
   kiln_plan_unref(plan);
+  mtr_buf_fini(&valued);
   mtr_buf_fini(&parameters);
   return ok;
 }

@@ -3,7 +3,7 @@
  *     "plan"    answer  use_catalog  use_schema  needs  statement...
  *     "refused" sqlstate  message
  *
- * needs is a list of words with spaces between: "samples", "own".
+ * needs is a list of words with spaces between: "samples", "own", "valued".
  * Nothing of the peer's is trusted beyond that: a length past the end refuses the message. */
 #include "kiln/engine/translate/plan.h"
 
@@ -100,6 +100,7 @@ static enum mortar_status fill_plan(struct kiln_plan *plan, const struct fields 
 
   plan->samples = lists(f->at[4], "samples");
   plan->own = lists(f->at[4], "own");
+  plan->valued = lists(f->at[4], "valued");
   plan->count = f->count - PLAN_FIXED_FIELDS;
   plan->statements = mtr_arena_alloc(&plan->arena, plan->count, sizeof *plan->statements);
   if (!plan->statements) return mtr_fail_nomem(err, "translated statement");

@@ -12,6 +12,7 @@ struct kiln_plan_cache;
 struct kiln_plan_key {
   struct mtr_span sql, catalog, schema;
   struct mtr_span parameters; /* names and types, encoded as fields */
+  struct mtr_span valued;     /* the same with values, which the cache does not look at */
 };
 
 MORTAR_MUST_USE enum mortar_status kiln_plan_cache_new(size_t max_entries, size_t max_bytes,

@@ -210,8 +210,8 @@ enum mortar_status kiln_translator_plan(struct kiln_translator *tr, const struct
 
   *out = keep ? kiln_plan_cache_get(tr->cache, key) : NULL;
   if (*out) return MORTAR_OK;
-  MTR_TRY(ask(tr, fields, sizeof fields / sizeof *fields, key->parameters, stop, out, err));
-  if (keep) kiln_plan_cache_put(tr->cache, key, *out);
+  MTR_TRY(ask(tr, fields, sizeof fields / sizeof *fields, key->valued, stop, out, err));
+  if (keep && !(*out)->valued) kiln_plan_cache_put(tr->cache, key, *out);
   return MORTAR_OK;
 }
 

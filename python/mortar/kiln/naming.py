@@ -206,8 +206,10 @@ _DEFAULTS = {
 }
 
 
-def _shown(item: exp.Expression) -> str:
-    item = item.copy()
+def _shown(item: exp.Expression, values: dict[str, str]) -> str:
+    item = item.transform(  # a copy
+        lambda node: exp.var(values.get(node.name, "?")) if isinstance(node, exp.Placeholder) else node
+    )
     for star in item.find_all(exp.Star):
         if isinstance(star.parent, (exp.Count, exp.Anonymous)):
             star.replace(exp.Literal.number(1))
@@ -226,11 +228,14 @@ def _is_call(column: exp.Expression) -> bool:
     return bare and not column.this.quoted and column.name.lower() in _BARE
 
 
-def name_columns(tree: exp.Expression, sql: str) -> None:
-    """Gives every unnamed expression of a SELECT list the alias that a warehouse would show."""
+def name_columns(tree: exp.Expression, sql: str, values: dict[str, str]) -> bool:
+    """Gives every unnamed expression of a SELECT list the alias that a warehouse would show, with
+    the values of parameters in it. Whether there are such."""
     selects = list(tree.find_all(exp.Select))
-    if all(_is_named(item) for select in selects for item in select.expressions):
-        return
+    unnamed = [i for select in selects for i in select.expressions if not _is_named(i)]
+    if not unnamed:
+        return False
+    valued = bool(values) and any(item.find(exp.Placeholder) for item in unnamed)
     written = _selects_as_written(sql)
     for number, select in enumerate(selects):
         items = select.expressions
@@ -238,7 +243,8 @@ def name_columns(tree: exp.Expression, sql: str) -> None:
         if len(written) != len(selects) or len(other) != len(items):
             other = items
         pairs = zip(items, other)
-        select.set("expressions", [_named(item, shown) for item, shown in pairs])
+        select.set("expressions", [_named(item, shown, values) for item, shown in pairs])
+    return valued
 
 
 def _selects_as_written(sql: str) -> list[exp.Select]:
@@ -255,7 +261,9 @@ def _is_named(item: exp.Expression) -> bool:
     )
 
 
-def _named(item: exp.Expression, shown: exp.Expression) -> exp.Expression:
+def _named(
+    item: exp.Expression, shown: exp.Expression, values: dict[str, str]
+) -> exp.Expression:
     if _is_named(item):
         return item
     if isinstance(item, exp.Explode):
@@ -265,7 +273,7 @@ def _named(item: exp.Expression, shown: exp.Expression) -> exp.Expression:
     is_field = isinstance(item, exp.Dot) and not isinstance(item.expression, exp.Func)
     if is_field and isinstance(item.this, (exp.Column, exp.Dot)):
         return exp.alias_(item, item.expression.name, quoted=True)
-    name = _shown(shown)
+    name = _shown(shown, values)
     return exp.alias_(item, name, quoted=True) if name else item
 
 

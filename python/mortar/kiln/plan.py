@@ -27,7 +27,9 @@ class Plan:
     samples: bool = False
     own: bool = False
     """Whether it needs the session's own schema, where temporary views and settings are."""
+    valued: bool = False
+    """Whether names of columns show values of parameters."""
 
     def fields(self) -> list[str]:
-        needs = [word for word in ("samples", "own") if getattr(self, word)]
+        needs = [word for word in ("samples", "own", "valued") if getattr(self, word)]
         return ["plan", self.answer, *self.use, " ".join(needs), *self.statements]

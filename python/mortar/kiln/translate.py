@@ -18,6 +18,7 @@ from . import catalogs
 from .catalogs import literal
 from .definitions import define, targets
 from .naming import name_columns
+from .parameters import Parameter, cast_parameters, name_marks, shown_values
 from .plan import Plan, Refused
 from .rewrites import EARLY, REWRITES
 from .words import keep_samples
@@ -30,20 +31,13 @@ _DEFINITIONS = (exp.Create, exp.Drop, exp.Alter, exp.TruncateTable, exp.Comment)
 Names = tuple[str, str]
 """The current catalog and schema."""
 
-Parameter = tuple[str, str]
-"""Name, empty when it is told by its place, and type."""
-
-_MARK = "kiln_mark_"
-"""With a number behind it, the name of a parameter that is told by its place."""
-
 
 def translate(sql: str, names: Names, parameters: list[Parameter]) -> Plan:
     """The plan for one statement run with these current names. Raises Refused."""
-    if any(not name for name, _ in parameters):
-        sql = _name_marks(sql)
+    sql = name_marks(sql, parameters)
     tree = _parse(sql)
-    name_columns(tree, sql)
-    _cast_parameters(tree, parameters)
+    valued = name_columns(tree, sql, shown_values(parameters))
+    cast_parameters(tree, parameters)
     for rewrite in EARLY:
         rewrite(tree, names)
     _qualify(tree, names[0])
@@ -51,46 +45,9 @@ def translate(sql: str, names: Names, parameters: list[Parameter]) -> Plan:
     for rewrite in REWRITES:
         rewrite(tree, names)
     plan = _plan(tree, sql, names)
+    plan.valued = valued
     plan.samples = catalogs.SAMPLES == names[0].lower() or _uses_samples(tree)
     return plan
-
-
-def _name_marks(sql: str) -> str:
-    """Gives each `?` its number, which the tree would not tell."""
-    try:
-        tokens = sqlglot.tokenize(sql, read="databricks")
-    except TokenError:
-        return sql  # the parser says what is wrong
-    marks = [token for token in tokens if token.token_type == TokenType.PLACEHOLDER]
-    for number, mark in reversed(list(enumerate(marks))):
-        sql = f"{sql[: mark.start]}:{_MARK}{number}{sql[mark.end + 1 :]}"
-    return sql
-
-
-def _cast_parameters(tree: exp.Expression, parameters: list[Parameter]) -> None:
-    """The engine binds text under the names k0, k1...; the types are the client's."""
-    for mark in list(tree.find_all(exp.Placeholder)):
-        name = mark.name
-        number = _number_of(name, parameters)
-        kind = parameters[number][1]
-        if kind.upper() in ("VOID", "NULL"):
-            mark.replace(exp.Null())
-            continue
-        value = exp.Placeholder(this=f"k{number}")
-        mark.replace(exp.cast(value, exp.DataType.build(kind, dialect="databricks")))
-
-
-def _number_of(name: str, parameters: list[Parameter]) -> int:
-    for number, (given, _) in enumerate(parameters):
-        if given == name or (not given and name == f"{_MARK}{number}"):
-            return number
-    shown = "?" if not name or name.startswith(_MARK) else name
-    raise Refused(
-        "UNBOUND_SQL_PARAMETER",
-        "42P02",
-        f"Found the unbound parameter: {shown}. Please, fix `args` and provide a mapping of the "
-        "parameter to a SQL literal.",
-    )
 
 
 def _parse(sql: str) -> exp.Expression:

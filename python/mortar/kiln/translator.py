@@ -6,25 +6,39 @@ a translator that is too slow and starts another. The process ends when its inpu
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import sys
+from collections.abc import Iterator
 
 from . import samples, session_words
 from .frames import read_message, write_message
 from .literal_rows import literal_insert
 from .plan import Plan, Refused
+from .parameters import Parameter
 from .translate import translate
 
 
+def _read_parameters(fields: Iterator[str]) -> list[Parameter]:
+    """Each parameter is name, type, shape and text; the shape is "null", or how many arguments of a
+    nested value follow, which are the same without names. All are numbered as they come."""
+    numbers = itertools.count()
+
+    def read(name: str) -> Parameter:
+        kind, number, shape, text = next(fields), next(numbers), next(fields), next(fields)
+        arguments = [read("") for _ in range(int(shape))] if shape.isdigit() else None
+        return Parameter(name, kind, number, None if shape == "null" else text, arguments)
+
+    return [read(name) for name in fields]
+
+
 def plan_statement(sql: str, catalog: str, schema: str, *parameters: str) -> Plan:
-    """Session words first, then long INSERTs, then what needs a parser. Parameters come as name,
-    type, name, type..."""
+    """Session words first, then long INSERTs, then what needs a parser."""
     plan = session_words.answer(sql, catalog, schema)
     if plan is None and not parameters:
         plan = literal_insert(sql, (catalog, schema))
-    pairs = list(zip(parameters[::2], parameters[1::2]))
-    return plan or translate(sql, (catalog, schema), pairs)
+    return plan or translate(sql, (catalog, schema), _read_parameters(iter(parameters)))
 
 
 def reply(fields: list[str]) -> list[str]:

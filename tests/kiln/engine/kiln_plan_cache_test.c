@@ -28,7 +28,7 @@ static struct kiln_plan_key key_of(const char *sql, const char *catalog, const c
                                    const char *parameters)
 {
   struct kiln_plan_key key = {mtr_span_text(sql), mtr_span_text(catalog), mtr_span_text(schema),
-                              mtr_span_text(parameters)};
+                              mtr_span_text(parameters), mtr_span_text("")};
   return key;
 }
 

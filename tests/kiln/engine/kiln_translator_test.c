@@ -34,7 +34,7 @@ static enum mortar_status ask(struct kiln_translator *tr, const char *sql, const
                               struct kiln_plan **plan)
 {
   struct kiln_plan_key key = {mtr_span_text(sql), mtr_span_text("main"), mtr_span_text("default"),
-                              mtr_span_text("")};
+                              mtr_span_text(""), mtr_span_text("")};
   return kiln_translator_plan(tr, &key, stop, plan, NULL);
 }
 
