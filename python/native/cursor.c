@@ -7,6 +7,7 @@
 
 #include "python/native/errors.h"
 #include "python/native/fetch.h"
+#include "python/native/parameters.h"
 #include "python/native/wait.h"
 
 #define CUR(op) ((CursorObject *)(op))
@@ -279,14 +280,27 @@ static int run(CursorObject *cur)
   return cur->plan ? 0 : -1;
 }
 
-static PyObject *execute(CursorObject *cur, PyObject *operation)
+static int bind(CursorObject *cur, const struct native_parameters *parameters)
+{
+  struct mortar_error err;
+
+  if (mortar_statement_bind(cur->stmt, parameters->list, parameters->count, &err) == MORTAR_OK)
+    return 0;
+  (void)native_raise(cur->conn->state, &err);
+  return -1;
+}
+
+/* parameters NULL: none. */
+static PyObject *execute(CursorObject *cur, PyObject *operation,
+                         const struct native_parameters *parameters)
 {
   int failed;
 
   if (!native_cursor_claim(cur)) return NULL;
   forget(cur);
   /* The old result may have let the lock go, and others may have closed the cursor. */
-  failed = !is_open(cur) || set_sql(cur, operation) < 0 || run(cur) < 0;
+  failed = !is_open(cur) || set_sql(cur, operation) < 0 ||
+           (parameters && bind(cur, parameters) < 0) || run(cur) < 0;
   if (failed && cur->result) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -350,17 +364,28 @@ static int is_nothing(PyObject *argument)
 static int refuse_arguments(CursorObject *cur, PyObject *const *given)
 {
   static const char *const reasons[ARGUMENTS] = {
-      [PARAMETERS] = "parameters are not supported yet: write the values into the text",
       [ENFORCE] = "enforce_embedded_schema_correctness is not supported",
       [INPUT_STREAM] = "volume statements are not supported yet",
       [QUERY_TAGS] = "query tags are not supported yet"};
   int i, nothing = 1;
 
-  for (i = PARAMETERS; nothing > 0 && i < ARGUMENTS; i++) {
+  for (i = ENFORCE; nothing > 0 && i < ARGUMENTS; i++) {
     nothing = is_nothing(given[i]);
     if (nothing == 0) (void)native_raise_text(cur->conn->state, "NotSupportedError", reasons[i]);
   }
   return nothing > 0 ? 0 : -1;
+}
+
+/* What is wrong with the parameters leaves the cursor as it was. */
+static PyObject *execute_with(CursorObject *cur, PyObject *operation, PyObject *given)
+{
+  struct native_parameters parameters;
+  PyObject *done;
+
+  if (native_parameters_init(&parameters, cur->conn->state, operation, given) < 0) return NULL;
+  done = execute(cur, parameters.operation, &parameters);
+  native_parameters_fini(&parameters);
+  return done;
 }
 
 static PyObject *cur_execute(PyObject *op, PyObject *const *args, Py_ssize_t nargs,
@@ -370,7 +395,9 @@ static PyObject *cur_execute(PyObject *op, PyObject *const *args, Py_ssize_t nar
 
   if (parse_arguments(args, nargs, kwnames, given) < 0) return NULL;
   if (refuse_arguments(CUR(op), given) < 0) return NULL;
-  return execute(CUR(op), given[OPERATION]);
+  if (given[PARAMETERS] && given[PARAMETERS] != Py_None)
+    return execute_with(CUR(op), given[OPERATION], given[PARAMETERS]);
+  return execute(CUR(op), given[OPERATION], NULL);
 }
 
 /* None, or NULL with the exception that is set; and what the call had to log. */

@@ -151,8 +151,7 @@ def test_arraysize_is_a_positive_int(connection, bad):
 
 def test_a_refused_argument_keeps_the_result(cursor):
     cursor.execute("SELECT 7")
-    for given in ({"parameters": [1]}, {"parameters": {"a": 1}}, {"parameters": "ab"},
-                  {"input_stream": object()}, {"query_tags": {"a": "b"}},
+    for given in ({"parameters": [object()]}, {"input_stream": object()}, {"query_tags": {"a": "b"}},
                   {"enforce_embedded_schema_correctness": True}):
         with pytest.raises(sql.NotSupportedError):
             cursor.execute("SELECT 8", **given)

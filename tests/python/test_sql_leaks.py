@@ -122,8 +122,9 @@ def test_references_of_failures(connection):
                 cursor.execute(text)
         with pytest.raises(sql.ProgrammingError):
             cursor.fetchone()
-        with pytest.raises(sql.NotSupportedError):
-            cursor.execute("SELECT 1", [1])
+        for given in ([object()], "ab", ["\ud800"], [[1, "\ud800"]], {"": 1}):
+            with pytest.raises(sql.Error):
+                cursor.execute("SELECT 1", given)
         with pytest.raises(TypeError):
             cursor.execute()
         with pytest.raises(TypeError):
@@ -132,6 +133,17 @@ def test_references_of_failures(connection):
         for fetch in (cursor.fetchone, cursor.fetchall, cursor.fetchmany):
             with pytest.raises(sql.DataError):
                 fetch()
+
+    steady(action, 60)
+
+
+def test_references_of_parameters(connection):
+    cursor = connection.cursor()
+
+    def action():
+        cursor.execute("SELECT ? AS a, ? AS b, ? AS c", [None, "", {"k": [True, None]}])
+        cursor.execute("SELECT :a AS a, :b AS b", {"a": True, "b": ""})
+        cursor.execute("SELECT 1 AS a", {})
 
     steady(action, 60)
 
