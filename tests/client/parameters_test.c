@@ -264,6 +264,29 @@ static void an_old_server_gets_nothing(void **state)
   client_stop(&c);
 }
 
+/* What a session keeps of a statement for the next one does not hold a caller's values. */
+static void a_freed_statement_keeps_no_values(void **state)
+{
+  static char value[1 << 20];
+  const struct mortar_parameter large = {
+      .type = "STRING", .value = value, .value_size = sizeof value};
+  struct client c = {.session = NULL};
+  struct mortar_statement *stmt;
+  struct failing_alloc fa;
+
+  (void)state;
+  failing_alloc_init(&fa, 0);
+  fake_server_start(&c.fs);
+  assert_int_equal(client_open(&c, &fa.alloc, NULL, NULL), MORTAR_OK);
+  stmt = new_statement(&c, "SELECT ?");
+  assert_int_equal(mortar_statement_bind(stmt, &large, 1, &c.err), MORTAR_OK);
+  assert_true(fa.live_bytes > (long)sizeof value);
+  mortar_statement_free(stmt);
+  assert_true(fa.live_bytes < (long)sizeof value);
+  client_stop(&c);
+  assert_int_equal(fa.live, 0);
+}
+
 static enum mortar_status life(struct client *c, const struct mortar_alloc *alloc)
 {
   struct mortar_statement *stmt = NULL;
@@ -339,6 +362,7 @@ int main(void)
       cmocka_unit_test(the_wire_has_arguments),
       cmocka_unit_test(values_stay_until_the_next_text),
       cmocka_unit_test(an_old_server_gets_nothing),
+      cmocka_unit_test(a_freed_statement_keeps_no_values),
       cmocka_unit_test(memory_that_runs_out_on_the_way),
       cmocka_unit_test(the_text_says_what_may_run_twice),
   };
