@@ -382,7 +382,7 @@ static PyObject *execute_with(CursorObject *cur, PyObject *operation, PyObject *
   struct native_parameters parameters;
   PyObject *done;
 
-  if (native_parameters_init(&parameters, cur->conn->state, operation, given) < 0) return NULL;
+  if (native_parameters_init(&parameters, cur->conn, operation, given) < 0) return NULL;
   done = execute(cur, parameters.operation, &parameters);
   native_parameters_fini(&parameters);
   return done;

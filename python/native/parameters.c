@@ -52,20 +52,20 @@ static int read_list(PyObject *wire, struct mortar_parameter **list, size_t *cou
   return 0;
 }
 
-static PyObject *prepare(PyObject *operation, PyObject *parameters)
+static PyObject *prepare(PyObject *connection, PyObject *operation, PyObject *parameters)
 {
   PyObject *module = PyImport_ImportModule("mortar.sql.parameters"), *prepared;
 
   if (!module) return NULL;
-  prepared = PyObject_CallMethod(module, "prepare", "OO", operation, parameters);
+  prepared = PyObject_CallMethod(module, "prepare", "OOO", connection, operation, parameters);
   Py_DECREF(module);
   return prepared;
 }
 
-int native_parameters_init(struct native_parameters *out, struct native_state *state,
+int native_parameters_init(struct native_parameters *out, ConnectionObject *conn,
                            PyObject *operation, PyObject *parameters)
 {
-  PyObject *prepared = prepare(operation, parameters);
+  PyObject *prepared = prepare((PyObject *)conn, operation, parameters);
 
   memset(out, 0, sizeof *out);
   if (!prepared) return -1;
@@ -78,7 +78,7 @@ int native_parameters_init(struct native_parameters *out, struct native_state *s
   native_parameters_fini(out);
   if (!PyErr_ExceptionMatches(PyExc_ValueError)) return -1;
   PyErr_Clear(); /* of a text that is no text for C or UTF-8 */
-  (void)native_raise_text(state, "ProgrammingError",
+  (void)native_raise_text(conn->state, "ProgrammingError",
                           "a parameter holds half a surrogate pair, which UTF-8 can't express, or "
                           "its name or type the character NUL");
   return -1;

@@ -2,7 +2,7 @@
 #ifndef MORTAR_NATIVE_PARAMETERS_H
 #define MORTAR_NATIVE_PARAMETERS_H
 
-#include "python/native/state.h"
+#include "python/native/connection.h"
 
 /* All zero: none. */
 struct native_parameters {
@@ -12,7 +12,7 @@ struct native_parameters {
 };
 
 /* -1 with an exception; out needs no fini then. */
-int native_parameters_init(struct native_parameters *out, struct native_state *state,
+int native_parameters_init(struct native_parameters *out, ConnectionObject *conn,
                            PyObject *operation, PyObject *parameters);
 void native_parameters_fini(struct native_parameters *parameters);
 

@@ -25,6 +25,8 @@ sql = pytest.importorskip("databricks.sql")
 
 from mortar.kiln import literal_rows
 from mortar.kiln.literal_rows import LONG, literal_insert
+from mortar.kiln.parameters import Parameter
+from mortar.kiln.plan import Refused
 from mortar.kiln.translate import translate
 
 FLIGHTS = "samples.nycflights.flights"
@@ -481,6 +483,14 @@ def test_parameters(cursor):
     ]
     assert rows(cursor, f"SELECT count(*) FROM {FLIGHTS} WHERE carrier = ?", ["UA"]) == [(58665,)]
     assert "UNBOUND_SQL_PARAMETER" in refusal(cursor, "SELECT :missing", {"n": 1})
+
+
+def test_parameters_with_and_without_names_are_refused():
+    """No client of these tests sends both."""
+    both = [Parameter("a", "INT", 0, "1", None), Parameter("", "INT", 1, "2", None)]
+    with pytest.raises(Refused, match="INVALID_QUERY_MIXED_QUERY_PARAMETERS") as caught:
+        translate("SELECT :a, ?", ("main", "default"), both)
+    assert caught.value.sqlstate == "42613"
 
 
 # ---- Long INSERTs --------------------------------------------------------------------

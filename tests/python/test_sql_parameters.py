@@ -312,6 +312,8 @@ def test_markers_of_older_programs(cursor, caplog):
         cursor.execute(text, {"a": 1})
     text = text.replace("7 %%(a)s AS w", "%(a)s AS w")
     assert rows(cursor, text, {"a": 1}) == [(1, "%(a)s", "%(a)s", 1, "\\")]
+    quotes = "SELECT -- it's\n%(a)s AS w, /* \" */ %(a)s AS x, /* \" ` */ %(a)s AS y, 'it''s \\' %(a)s' AS z"
+    assert rows(cursor, quotes, {"a": 2}) == [(2, 2, 2, "its ' %(a)s")]
     with pytest.raises(sql.ServerOperationError):
         cursor.execute("SELECT %(b)s", {"a": 1})
     with caplog.at_level(logging.WARNING, "mortar.sql"), pytest.raises(sql.Error):
@@ -342,6 +344,57 @@ def test_a_value_is_never_read_as_sql(cursor, value):
         if value != "true":
             with pytest.raises(sql.ServerOperationError):
                 cursor.execute("SELECT ?", [kind(value)])
+
+
+# ---- Written into the text ---------------------------------------------------------------------
+
+INLINE = [
+    ("SELECT %(a)s AS a, %(b)s AS b, 5 %% 3 AS c", {"a": 1, "b": "x", "unused": None}),
+    ("SELECT %s AS a, %s AS b, '%%s' AS c", ["it's \\ \"q\" `b`\n", None]),
+    ("SELECT %d AS a, %.2f AS b, %s AS c", (7, 1.239, True)),
+    ("SELECT %s AS a, %s AS b", [datetime.datetime(2013, 1, 31, 1, 2, 3, 4), datetime.date(2013, 1, 31)]),
+    ("SELECT %s AS a", [datetime.datetime(2013, 1, 31, 1, 2, 3, tzinfo=INDIA)]),
+    ("SELECT %s AS a, %s AS b, %s AS c", [Decimal("1.50"), [1, 2], {"a": "b'"}]),
+    ("SELECT :a AS a", {"a": 1}),
+    ("SELECT %(missing)s", {"a": 1}), ("SELECT %s, %s", [1]), ("SELECT %s", [1, 2]),
+    ("SELECT %s", [{1}]), ("SELECT %s", {1}), ("SELECT %s", "x"), ("SELECT 100 % 7", []),
+]  # fmt: skip
+
+
+def inline_outcome(cursor, text, given):
+    try:
+        return outcome(cursor, text, given)
+    except (KeyError, TypeError, ValueError) as e:
+        return (type(e).__name__, str(e))
+
+
+@pytest.mark.parametrize("text, given", INLINE, ids=lambda v: str(v)[:40])
+def test_inline(kiln_uri, text, given):
+    options = {"use_inline_params": "silent"}
+    with connect(kiln_uri, **options) as a, connect_other(kiln_uri, _disable_pandas=True, **options) as b:
+        got, wanted = (inline_outcome(c.cursor(), text, given) for c in (a, b))
+    if "Unsupported" in wanted[-1]:  # the words differ, not the class
+        got, wanted = got[:2], wanted[:2]
+    assert_same(got, wanted)
+
+
+@pytest.mark.parametrize("value", SHARP, ids=repr)
+def test_an_inline_value_is_never_read_as_sql(kiln_uri, value):
+    with connect(kiln_uri, use_inline_params="silent") as own:
+        for text, given in (("SELECT %s AS v", [value]), ("SELECT %(v)s AS v", {"v": value})):
+            assert rows(own.cursor(), text, given) == [(value,)]
+        assert rows(own.cursor(), "SELECT %s AS v", [[value]]) == [([value],)]
+
+
+def test_bytes_and_exponents_inline(kiln_uri, caplog):
+    with caplog.at_level(logging.WARNING, "mortar.sql"):
+        own = connect(kiln_uri, use_inline_params=True)
+    assert "inline parameter approach" in caplog.text
+    with own:
+        values = [b"a'b", bytearray(b"\0"), Decimal("1E-7")]
+        assert rows(own.cursor(), "SELECT %s, %s, %s", values) == [(b"a'b", b"\0", Decimal("1E-7"))]
+        own.use_inline_params = False  # it counts at each statement
+        assert rows(own.cursor(), "SELECT ? AS a", [1]) == [(1,)]
 
 
 # ---- Changes ----------------------------------------------------------------------------------

@@ -35,7 +35,6 @@ _WITHOUT_EFFECT = frozenset(
         "telemetry_batch_size",
         "_telemetry_circuit_breaker_enabled",
         "use_cloud_fetch",
-        "use_inline_params",
         "max_download_threads",
         "enable_query_result_lz4_compression",
         "_disable_pandas",
@@ -131,6 +130,8 @@ def _as_pyarrow(table: _native.Table) -> Any:
 class Connection(_native.Connection):
     """A session on a warehouse. Made by connect(); may be shared by threads, each with cursors of
     its own. As a context manager it closes itself."""
+
+    use_inline_params: bool | str = False  # looked at by each statement that has parameters
 
     Warning = exc.Warning
     Error = exc.Error
@@ -230,8 +231,15 @@ def _refuse(keywords: dict[str, Any]) -> None:
             _not_yet(f"the keyword {name}")
     if keywords.pop("ignore_transactions", True) is False:
         raise exc.NotSupportedError("transactions are not supported: leave ignore_transactions out")
-    if keywords.get("use_inline_params", False) not in (True, False, "silent"):
-        raise ValueError(f"Invalid value for use_inline_params: {keywords['use_inline_params']!r}")
+
+
+def _inline(keywords: dict[str, Any]) -> bool | str:
+    inline = keywords.pop("use_inline_params", False)
+    if inline not in (True, False, "silent"):
+        raise ValueError(f"Invalid value for use_inline_params: {inline!r}")
+    if inline is True:
+        logger.warning("the inline parameter approach writes values into the texts of statements")
+    return inline
 
 
 def _rename(keywords: dict[str, Any]) -> None:
@@ -281,9 +289,10 @@ def connect(
     `_port`, `_connection_uri` (a whole URL instead of hostname and path), `user_agent_entry`,
     `username` and `password` (basic authorisation, for Spark and Hive), `_tls_no_verify`,
     `_tls_verify_hostname`, `_tls_trusted_ca_file`, `_socket_timeout` (seconds), `proxy`,
-    `connect_timeout_ms`, `read_timeout_ms`, `page_rows`, `page_bytes`. A keyword that nobody
-    knows gets one warning.
+    `connect_timeout_ms`, `read_timeout_ms`, `page_rows`, `page_bytes`, `use_inline_params`. A
+    keyword that nobody knows gets one warning.
     """
+    inline = _inline(keywords)
     options = _address(server_hostname, keywords)
     if http_path and "http_path" not in dict(options):
         options.append(("http_path", http_path))
@@ -292,6 +301,8 @@ def connect(
     options += _options({**keywords, "catalog": catalog, "schema": schema})
     settings: Options = [(str(k), str(v)) for k, v in (session_configuration or {}).items()]
     connection = Connection(options, settings, Cursor)
+    if inline:
+        connection.use_inline_params = inline
     _connections.add(connection)
     return connection
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from . import exc
 from ._log import logger
+from .utils import ParamEscaper, inject_parameters
 
 _MOST = 256
 
@@ -246,8 +247,10 @@ def _collect(parameters: Any) -> list[DbsqlParameterBase]:
     )
 
 
-def prepare(operation: Any, parameters: Any) -> tuple[Any, list[Wire]]:
+def prepare(connection: Any, operation: Any, parameters: Any) -> tuple[Any, list[Wire]]:
     """The text to send, and its parameters for the C side."""
+    if connection.use_inline_params:
+        return inject_parameters(operation, ParamEscaper().escape_args(parameters)), []
     given = _collect(parameters)
     if len(given) > _MOST:
         raise exc.ProgrammingError(f"{len(given)} parameters: a statement takes at most {_MOST}")
