@@ -264,7 +264,7 @@ MORTAR_API void mortar_session_free(struct mortar_session *session);
 /* What a session did so far; counted when a call gives its connection back, retries and their waits
  * as they begin. */
 struct mortar_session_stats {
-  uint64_t statements;           /* executed, failed ones too */
+  uint64_t statements;           /* executed, metadata calls and failed ones too */
   uint64_t exchanges;            /* requests with their replies */
   uint64_t connects;             /* connections opened */
   uint64_t stale_connections;    /* found closed by the server before anything was sent */
@@ -280,7 +280,7 @@ MORTAR_API void mortar_session_get_stats(const struct mortar_session *session,
 
 /* ---- Statement ---------------------------------------------------------------------------- */
 
-/* A SQL text to run, once or many times; and what it gives. */
+/* A SQL text or a metadata call to run, once or many times; and what it gives. */
 struct mortar_statement;
 struct mortar_result;
 
@@ -320,6 +320,40 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_bind(
  * statement is cancelled as one that was given up. */
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_timeout(
     struct mortar_statement *stmt, int64_t seconds, struct mortar_error *err);
+
+/* What a statement can ask of the server's catalogue in place of running a text: the calls that
+ * JDBC's methods of these names are made of. docs/c-api.md lists their columns. */
+enum mortar_metadata_kind {
+  MORTAR_METADATA_CATALOGS,
+  MORTAR_METADATA_SCHEMAS, /* takes catalog, schema */
+  MORTAR_METADATA_TABLES,  /* these, table, table_types */
+  MORTAR_METADATA_COLUMNS, /* catalog, schema, table, column */
+  MORTAR_METADATA_TABLE_TYPES,
+  MORTAR_METADATA_TYPE_INFO,
+  MORTAR_METADATA_FUNCTIONS,      /* catalog, schema, function */
+  MORTAR_METADATA_PRIMARY_KEYS,   /* catalog, schema, table: names, not patterns */
+  MORTAR_METADATA_CROSS_REFERENCE /* catalog, schema, table of the primary key and of the foreign
+                                     key: names */
+};
+
+/* Filters are patterns: % stands for any text, _ for one character, and a backslash takes the
+ * meaning from the character behind it. NULL: no filter; an empty text is one that no name meets.
+ * The server decides whether upper and lower case differ, and whether catalog is a pattern, too. */
+struct mortar_metadata {
+  enum mortar_metadata_kind kind;
+  const char *catalog, *schema, *table;
+  const char *column;
+  const char *function;           /* NULL is sent as "%": servers insist on it */
+  const char *const *table_types; /* whole words, such as "VIEW" */
+  size_t table_type_count;        /* 0: all types */
+  const char *foreign_catalog, *foreign_schema, *foreign_table;
+};
+
+/* Takes the place of the SQL text, as a text takes its: what is said of statements here holds for
+ * a metadata call, too. It is a read and sent again as such. INVALID: not a filter of this call. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_metadata(
+    struct mortar_statement *stmt, const struct mortar_metadata *metadata,
+    struct mortar_error *err);
 
 /* Says that running it twice does no harm, so that it may be sent again when nobody knows what
  * became of the first request. Without it that is done only for texts that plainly read. */

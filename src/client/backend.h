@@ -15,14 +15,16 @@ enum { MTR_HANDLE_PART_MAX = 64 };
 struct mtr_handle {
   uint8_t guid[MTR_HANDLE_PART_MAX], secret[MTR_HANDLE_PART_MAX];
   uint8_t guid_size, secret_size; /* guid_size 0: no handle */
+  int32_t type;                   /* of an operation, the backend's own number */
 };
 
 struct mtr_run {
   struct mtr_span sql;
   const struct mortar_parameter *parameters; /* as mtr_parameters_set took them */
   size_t parameter_count;
-  int64_t timeout_seconds; /* 0: the server's default */
-  bool idempotent;         /* the caller says so; see net/retry.h */
+  const struct mortar_metadata *metadata; /* the call to make in place of running sql; or NULL */
+  int64_t timeout_seconds;                /* 0: the server's default */
+  bool idempotent;                        /* the caller says so; see net/retry.h */
 };
 
 /* One batch of Arrow IPC bytes as the server sent it. */

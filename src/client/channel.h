@@ -27,6 +27,7 @@ struct mtr_channel {
   struct mtr_arena arena;         /* structs of the last reply */
   struct mtr_lz4 *lz4;            /* made when first needed */
   int32_t seqid;                  /* of the last message sent over it */
+  const void *call;               /* what it was, for the backend: a pending reply answers it */
   struct mtr_lease_stats counted; /* what the session has already added up */
 };
 

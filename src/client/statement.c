@@ -1,10 +1,12 @@
-/* mortar_statement: a text, and the run of it. One thread executes; cancel may come from any. */
+/* mortar_statement: a text or a metadata call, and the run of it. One thread executes; cancel may
+ * come from any. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "client/metadata.h"
 #include "client/orphans.h"
 #include "client/parameters.h"
 #include "client/pause.h"
@@ -12,9 +14,10 @@
 #include "client/sql_kind.h"
 
 enum {
-  SQL_MAX = 64 << 20, /* servers refuse longer requests (100 MiB with its overhead) */
-  KEEP_SQL = 4096,    /* what a spare statement may hold */
-  POLL_FIRST_MS = 10, /* after the first poll, which is sent at once */
+  SQL_MAX = 64 << 20,     /* servers refuse longer requests (100 MiB with its overhead) */
+  KEEP_SQL = 4096,        /* what a spare statement may hold */
+  FILTERS_MAX = 16 << 20, /* names are short; a list of table types is not long either */
+  POLL_FIRST_MS = 10,     /* after the first poll, which is sent at once */
   POLL_LAST_MS = 500,
   LIMIT_GRACE_MS = 100,   /* for the server's own word on a statement that reached its limit */
   DROP_GRACE_MS = 150,    /* for cancelling what failed; see mtr_session_drop_operation */
@@ -22,10 +25,12 @@ enum {
 };
 
 struct mortar_statement {
-  struct mortar_session *session; /* counted */
-  struct mtr_buf sql;
+  struct mortar_session *session;   /* counted */
+  struct mtr_buf sql;               /* of a metadata call: in words, for the log */
   struct mtr_parameters parameters; /* of this text */
-  struct mtr_run run;               /* but for the text */
+  struct mtr_arena filters;
+  struct mortar_metadata metadata; /* its texts are in filters */
+  struct mtr_run run;              /* but for the text */
   struct mortar_alloc alloc;
   /* From where on a cancel counts: a caller has set the text and is on its way to execute it. */
   _Atomic bool armed;
@@ -43,6 +48,7 @@ static struct mortar_statement *statement_alloc(const struct mortar_alloc *alloc
   (void)pthread_mutex_init(&stmt->lock, NULL);
   mtr_buf_init(&stmt->sql, &stmt->alloc, "SQL text", SQL_MAX);
   mtr_parameters_init(&stmt->parameters, &stmt->alloc);
+  mtr_arena_init(&stmt->filters, &stmt->alloc, FILTERS_MAX);
   return stmt;
 }
 
@@ -58,6 +64,7 @@ enum mortar_status mortar_statement_new(struct mortar_session *session,
   if (!stmt) stmt = statement_alloc(&session->alloc);
   if (!stmt) return mtr_fail_nomem(err, "statement");
   stmt->session = mtr_session_ref(session);
+  stmt->run.metadata = NULL;
   stmt->run.timeout_seconds = 0;
   stmt->run.idempotent = false;
   atomic_store(&stmt->armed, false);
@@ -72,6 +79,7 @@ void mtr_statement_destroy(struct mortar_statement *spare)
   if (!spare) return;
   mtr_buf_fini(&spare->sql);
   mtr_parameters_fini(&spare->parameters);
+  mtr_arena_fini(&spare->filters);
   (void)pthread_mutex_destroy(&spare->lock);
   alloc = spare->alloc;
   mtr_free(&alloc, spare, sizeof *spare);
@@ -92,6 +100,7 @@ void mortar_statement_free(struct mortar_statement *stmt)
   mtr_buf_reset(&stmt->sql);
   mtr_buf_trim(&stmt->sql, KEEP_SQL);
   if (stmt->run.parameter_count) drop_parameters(stmt);
+  mtr_arena_fini(&stmt->filters);
   session = stmt->session;
   mtr_statement_destroy(atomic_exchange(&session->spare_statement, stmt));
   mtr_session_unref(session);
@@ -119,6 +128,7 @@ enum mortar_status mortar_statement_set_sql(struct mortar_statement *stmt, const
     return mtr_fail(err, MORTAR_INVALID, "stmt and sql must not be NULL");
   if (stmt->run.parameter_count) drop_parameters(stmt);
   mtr_buf_reset(&stmt->sql);
+  stmt->run.metadata = NULL;
   MTR_TRY(mtr_buf_append(&stmt->sql, sql, size, err));
   arm(stmt);
   return MORTAR_OK;
@@ -135,6 +145,23 @@ enum mortar_status mortar_statement_bind(struct mortar_statement *stmt,
   stmt->run.parameters = stmt->parameters.items;
   stmt->run.parameter_count = stmt->parameters.count;
   return st;
+}
+
+enum mortar_status mortar_statement_set_metadata(struct mortar_statement *stmt,
+                                                 const struct mortar_metadata *metadata,
+                                                 struct mortar_error *err)
+{
+  if (!stmt || !metadata)
+    return mtr_fail(err, MORTAR_INVALID, "stmt and metadata must not be NULL");
+  if (stmt->run.parameter_count) drop_parameters(stmt);
+  mtr_buf_reset(&stmt->sql);
+  mtr_arena_reset(&stmt->filters);
+  stmt->run.metadata = NULL;
+  MTR_TRY(mtr_metadata_copy(metadata, &stmt->filters, &stmt->metadata, err));
+  MTR_TRY(mtr_metadata_show(&stmt->metadata, &stmt->sql, err));
+  stmt->run.metadata = &stmt->metadata;
+  arm(stmt);
+  return MORTAR_OK;
 }
 
 enum mortar_status mortar_statement_set_timeout(struct mortar_statement *stmt, int64_t seconds,

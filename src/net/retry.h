@@ -14,7 +14,7 @@
 /* What a call does on the server, as far as sending it twice matters. */
 #define MTR_CALL_KIND_MAP(X)                                                                       \
   X(OPEN, "open")         /* OpenSession */                                                        \
-  X(READ, "read")         /* ExecuteStatement, plainly a read or called idempotent */              \
+  X(READ, "read")         /* ExecuteStatement, plainly a read or called idempotent; GetTables */   \
   X(WRITE, "write")       /* any other ExecuteStatement */                                         \
   X(POLL, "poll")         /* GetOperationStatus */                                                 \
   X(FETCH, "fetch")       /* FetchResults: the server's cursor may have moved */                   \

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "codec/lz4/lz4_frame.h"
 #include "codec/thrift/message.h"
+#include "codec/thrift/metadata.h"
 #include "tests/support/test.h"
 
 /* The server runs in the test's process but is not under test: a failure ends the program. */
@@ -316,7 +317,8 @@ static int count_parameters(struct mtr_span body, struct reply *r)
   return (int)req.parameters.count;
 }
 
-static void reply_execute(struct fake_server *fs, struct reply *r, int32_t seqid)
+static void reply_execute(struct fake_server *fs, struct reply *r, const char *name, int32_t type,
+                          int32_t seqid)
 {
   struct mtr_TExecuteStatementResp resp = {0};
   struct mtr_TOperationHandle op = {0};
@@ -327,13 +329,14 @@ static void reply_execute(struct fake_server *fs, struct reply *r, int32_t seqid
   bool ended;
 
   fs->ran++;
+  fs->operation_type = type;
   *page_next = 0; /* until the first page went out with this reply */
   if (fs->exception) {
-    must(
-        mtr_message_write_exception(&r->body, "ExecuteStatement", seqid, 6, "no such thing", NULL));
+    must(mtr_message_write_exception(&r->body, name, seqid, 6, "no such thing", NULL));
     return;
   }
   MTR_SET(&op, TOperationHandle, operation_id, an_id(r, "OPERATION-0001!!", number));
+  MTR_SET(&op, TOperationHandle, operation_type, type);
   MTR_SET(&op, TOperationHandle, has_result_set, true);
   ended = fs->live_polls == 0;
   MTR_SET(&direct, TSparkDirectResults, operation_status, state_reply(fs, r));
@@ -348,7 +351,37 @@ static void reply_execute(struct fake_server *fs, struct reply *r, int32_t seqid
   MTR_SET(&resp, TExecuteStatementResp, status, good_status(r));
   MTR_SET(&resp, TExecuteStatementResp, operation_handle, &op);
   MTR_SET(&resp, TExecuteStatementResp, direct_results, &direct);
-  write_reply(r, "ExecuteStatement", seqid, &mtr_TExecuteStatementResp_info, &resp);
+  write_reply(r, name, seqid, &mtr_TExecuteStatementResp_info, &resp);
+}
+
+static void reply_metadata(struct fake_server *fs, struct reply *r, struct mtr_span body,
+                           const char *name, enum mortar_metadata_kind kind)
+{
+  struct mtr_struct_head request[16]; /* more than any of these requests takes */
+  const struct mtr_struct_info *info;
+  struct mtr_message head;
+  char of[64];
+
+  (void)snprintf(of, sizeof of, "T%sReq", name);
+  info = mtr_tcli_find(mtr_span_text(of));
+  if (!info || info->size > sizeof request) abort();
+  must(mtr_message_read(body, info, request, &r->arena, &head, NULL));
+  mtr_buf_reset(&r->bytes);
+  must(mtr_thrift_dump(info, request, &r->bytes, NULL));
+  (void)snprintf(fs->asked, sizeof fs->asked, "%.*s", MTR_SPAN_ARG(mtr_buf_span(&r->bytes)));
+  reply_execute(fs, r, name, mtr_metadata_operation_type(kind), head.seqid);
+}
+
+/* Hive's servers find an operation by its type, too. */
+static void check_type(struct fake_server *fs, struct mtr_span body, struct reply *r,
+                       const char *name)
+{
+  struct mtr_TFetchResultsReq req; /* the operation comes first in all of them */
+  struct mtr_message head;
+
+  if (strcmp(name, "CloseSession") == 0) return;
+  must(mtr_message_read(body, &mtr_TFetchResultsReq_info, &req, &r->arena, &head, NULL));
+  if (req.operation_handle->operation_type != fs->operation_type) fs->misnamed++;
 }
 
 static void reply_status_only(struct reply *r, const char *name, int32_t seqid)
@@ -361,6 +394,7 @@ static void reply_status_only(struct reply *r, const char *name, int32_t seqid)
 
 static void answer_call(struct fake_server *fs, struct mtr_span body, struct reply *r)
 {
+  enum mortar_metadata_kind kind;
   struct mtr_message head;
   struct mtr_tr rd;
   char name[64];
@@ -372,18 +406,24 @@ static void answer_call(struct fake_server *fs, struct mtr_span body, struct rep
     reply_open(fs, r, head.seqid);
   else if (strcmp(name, "ExecuteStatement") == 0) {
     fs->parameters = count_parameters(body, r);
-    reply_execute(fs, r, head.seqid);
-  } else if (strcmp(name, "GetOperationStatus") == 0) {
+    reply_execute(fs, r, name, 0, head.seqid);
+  } else if (mtr_metadata_kind_of(head.name, &kind))
+    reply_metadata(fs, r, body, name, kind);
+  else if (strcmp(name, "GetOperationStatus") == 0) {
     fs->polled++;
+    check_type(fs, body, r, name);
     write_reply(r, name, head.seqid, &mtr_TGetOperationStatusResp_info, state_reply(fs, r));
   } else if (strcmp(name, "FetchResults") == 0) {
     fs->fetched++;
+    check_type(fs, body, r, name);
     write_reply(r, name, head.seqid, &mtr_TFetchResultsResp_info,
                 fetch_reply(fs, r, (*pages_of(fs, body, r))++));
   } else if (strcmp(name, "GetResultSetMetadata") == 0) {
     fs->schemas++;
+    check_type(fs, body, r, name);
     write_reply(r, name, head.seqid, &mtr_TGetResultSetMetadataResp_info, metadata(fs, r));
   } else {
+    check_type(fs, body, r, name);
     if (strcmp(name, "CloseSession") == 0) fs->closed++;
     if (strcmp(name, "CancelOperation") == 0) fs->canceled++;
     if (strcmp(name, "CloseOperation") == 0) fs->operations_closed++;

@@ -85,8 +85,11 @@ struct fake_server {
   /* Seen so far. */
   _Atomic int opened, closed, executed, ran, polled, fetched, schemas, canceled, operations_closed;
   _Atomic int connections;
-  _Atomic long reply_size; /* of the last ExecuteStatement reply */
-  _Atomic int parameters;  /* that the last ExecuteStatement had */
+  _Atomic long reply_size;    /* of the last ExecuteStatement reply */
+  _Atomic int parameters;     /* that the last ExecuteStatement had */
+  _Atomic int operation_type; /* that the last statement or metadata call was named with */
+  _Atomic int misnamed;       /* calls about an operation that named another type */
+  char asked[2048];           /* the last metadata call as JSON; read it when it was answered */
 
   int port, listener;
   pthread_t thread;

@@ -23,6 +23,14 @@ enum mortar_status mtr_thrift_take_handle(const struct mtr_THandleIdentifier *id
   return MORTAR_OK;
 }
 
+enum mortar_status mtr_thrift_take_operation(const struct mtr_TOperationHandle *operation,
+                                             struct mtr_handle *out, struct mortar_error *err)
+{
+  MTR_TRY(mtr_thrift_take_handle(operation->operation_id, out, err));
+  out->type = operation->operation_type;
+  return MORTAR_OK;
+}
+
 enum mortar_status mtr_thrift_take_state(const struct mtr_TGetOperationStatusResp *state,
                                          struct mtr_answer *out, struct mortar_error *err)
 {
@@ -162,7 +170,7 @@ enum mortar_status mtr_thrift_take_execute(const struct mtr_TExecuteStatementRes
   out->rows_affected = -1;
   if (!resp->operation_handle)
     return mtr_fail(err, MORTAR_PROTOCOL, "the reply names no operation");
-  MTR_TRY(mtr_thrift_take_handle(resp->operation_handle->operation_id, &out->operation, err));
+  MTR_TRY(mtr_thrift_take_operation(resp->operation_handle, &out->operation, err));
   /* A statement without a result set has nothing to fetch, ever. */
   if (MTR_HAS(resp->operation_handle, TOperationHandle, has_result_set) &&
       !resp->operation_handle->has_result_set)

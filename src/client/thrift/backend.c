@@ -5,6 +5,7 @@
 #include "client/sql_kind.h"
 #include "client/thrift/answer.h"
 #include "client/thrift/call.h"
+#include "client/thrift/metadata.h"
 #include "client/thrift/parameters.h"
 #include "codec/base64.h"
 
@@ -219,7 +220,7 @@ static struct mtr_TOperationHandle *operation_handle(struct operation_ref *ref,
   fill_id(&ref->id, op);
   memset(&ref->handle, 0, sizeof ref->handle);
   MTR_SET(&ref->handle, TOperationHandle, operation_id, &ref->id);
-  MTR_SET(&ref->handle, TOperationHandle, operation_type, 0);
+  MTR_SET(&ref->handle, TOperationHandle, operation_type, op->type); /* a part of its name */
   MTR_SET(&ref->handle, TOperationHandle, has_result_set, true);
   return &ref->handle;
 }
@@ -239,11 +240,17 @@ struct execute_request {
   struct mtr_TSparkArrowTypes types;
 };
 
+static void fill_direct(const struct mtr_backend_session *bs,
+                        struct mtr_TSparkGetDirectResults *direct)
+{
+  MTR_SET(direct, TSparkGetDirectResults, max_rows, bs->page_rows);
+  MTR_SET(direct, TSparkGetDirectResults, max_bytes, bs->page_bytes);
+}
+
 /* Ids that only Databricks knows. */
 static void fill_databricks(const struct mtr_backend_session *bs, struct execute_request *r)
 {
-  MTR_SET(&r->direct, TSparkGetDirectResults, max_rows, bs->page_rows);
-  MTR_SET(&r->direct, TSparkGetDirectResults, max_bytes, bs->page_bytes);
+  fill_direct(bs, &r->direct);
   MTR_SET(&r->types, TSparkArrowTypes, timestamp_as_arrow, true);
   MTR_SET(&r->types, TSparkArrowTypes, decimal_as_arrow, true);
   MTR_SET(&r->types, TSparkArrowTypes, complex_types_as_arrow, true);
@@ -359,7 +366,7 @@ static enum mortar_status backend_finish_open(struct mtr_backend_session *bs,
 {
   struct mtr_TOpenSessionResp resp;
 
-  MTR_TRY(mtr_thrift_resume(&bs->peer, ch, &open_session, &resp, wait, err));
+  MTR_TRY(mtr_thrift_resume(&bs->peer, ch, &resp, wait, err));
   if (!resp.session_handle)
     return mtr_fail(err, MORTAR_PROTOCOL, "OpenSession: the reply of %s names no session",
                     bs->endpoint);
@@ -388,8 +395,7 @@ static enum mortar_status backend_close(struct mtr_backend_session *bs, struct m
 static void take_name(const struct mtr_TExecuteStatementResp *cut, struct mtr_answer *out)
 {
   if (!cut->operation_handle) return;
-  if (mtr_thrift_take_handle(cut->operation_handle->operation_id, &out->operation, NULL) ==
-      MORTAR_OK)
+  if (mtr_thrift_take_operation(cut->operation_handle, &out->operation, NULL) == MORTAR_OK)
     out->live = true;
 }
 
@@ -428,23 +434,49 @@ static enum mortar_status send_whole(struct mtr_backend_session *bs, struct mtr_
   return mtr_thrift_call(&bs->peer, ch, method, &r.req, resp, wait, err);
 }
 
-static enum mortar_status backend_execute(struct mtr_backend_session *bs, struct mtr_channel *ch,
-                                          const struct mtr_run *run, const struct mtr_wait *wait,
-                                          struct mtr_answer *out, struct mortar_error *err)
+/* Replies like that of a statement, in columns. */
+static enum mortar_status send_metadata(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                        const struct mtr_run *run, const struct mtr_wait *wait,
+                                        struct mtr_TExecuteStatementResp *resp,
+                                        struct mortar_error *err)
+{
+  struct session_ref ref;
+  struct mtr_TSparkGetDirectResults direct = {0};
+  struct mtr_metadata_call call = {.what = *run->metadata, .session = session_handle(&ref, bs)};
+
+  fill_direct(bs, &direct);
+  if (reliable_more(bs)) call.direct = &direct;
+  call.run_async = bs->version >= MTR_PROTOCOL_SPARK_V6;
+  return mtr_thrift_metadata(&bs->peer, ch, &call, wait, resp, err);
+}
+
+static enum mortar_status send_text(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                    const struct mtr_run *run, const struct mtr_wait *wait,
+                                    struct mtr_TExecuteStatementResp *resp,
+                                    struct mortar_error *err)
 {
   const struct mtr_thrift_method *method =
       run->idempotent ? &execute_idempotent : &execute_statement;
   struct mtr_TExecuteStatementReq asked; /* of which kind_by_text looks at the statement alone */
+
+  if (run->timeout_seconds || run->parameter_count)
+    return send_whole(bs, ch, method, run, wait, resp, err);
+  asked.statement = run->sql;
+  return mtr_thrift_call_template(&bs->peer, ch, method, &bs->execute, run->sql, &asked, resp, wait,
+                                  err);
+}
+
+static enum mortar_status backend_execute(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                          const struct mtr_run *run, const struct mtr_wait *wait,
+                                          struct mtr_answer *out, struct mortar_error *err)
+{
   struct mtr_TExecuteStatementResp resp = {0};
   enum mortar_status st;
 
-  asked.statement = run->sql;
   memset(out, 0, sizeof *out);
   out->rows_affected = -1;
-  st = run->timeout_seconds || run->parameter_count
-           ? send_whole(bs, ch, method, run, wait, &resp, err)
-           : mtr_thrift_call_template(&bs->peer, ch, method, &bs->execute, run->sql, &asked, &resp,
-                                      wait, err);
+  st = run->metadata ? send_metadata(bs, ch, run, wait, &resp, err)
+                     : send_text(bs, ch, run, wait, &resp, err);
   if (st == MORTAR_OK)
     return mtr_thrift_take_execute(&resp, reliable_more(bs), &ch->arena, out, err);
   if (st == MORTAR_PROTOCOL) take_name(&resp, out);
@@ -459,7 +491,7 @@ static enum mortar_status backend_finish_execute(struct mtr_backend_session *bs,
   struct mtr_TExecuteStatementResp resp;
 
   memset(out, 0, sizeof *out);
-  MTR_TRY(mtr_thrift_resume(&bs->peer, ch, &execute_statement, &resp, wait, err));
+  MTR_TRY(mtr_thrift_resume(&bs->peer, ch, &resp, wait, err));
   return mtr_thrift_take_execute(&resp, reliable_more(bs), &ch->arena, out, err);
 }
 

@@ -291,6 +291,7 @@ static enum mortar_status begin(const struct attempt *a)
   if (mtr_log_wants(&ch->watch->log, MORTAR_LOG_DEBUG))
     mtr_log(&ch->watch->log, MORTAR_LOG_DEBUG, "%s", a->method->name);
   ch->seqid = ch->seqid == INT32_MAX ? 1 : ch->seqid + 1;
+  ch->call = a->method;
   return MORTAR_OK;
 }
 
@@ -332,11 +333,11 @@ enum mortar_status mtr_thrift_call_template(const struct mtr_thrift_peer *peer,
 }
 
 enum mortar_status mtr_thrift_resume(const struct mtr_thrift_peer *peer, struct mtr_channel *ch,
-                                     const struct mtr_thrift_method *method, void *reply,
-                                     const struct mtr_wait *wait, struct mortar_error *err)
+                                     void *reply, const struct mtr_wait *wait,
+                                     struct mortar_error *err)
 {
   struct mortar_error own;
-  struct attempt a = {peer, ch, method, reply, wait, err ? err : &own, MTR_EVENT_OTHER, -1, 0};
+  struct attempt a = {peer, ch, ch->call, reply, wait, err ? err : &own, MTR_EVENT_OTHER, -1, 0};
   struct mtr_reply http_reply;
   enum mortar_status st;
 

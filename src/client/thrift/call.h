@@ -45,11 +45,10 @@ MORTAR_MUST_USE enum mortar_status mtr_thrift_call_template(
     struct mtr_span text, const void *request, void *reply, const struct mtr_wait *wait,
     struct mortar_error *err);
 
-/* The reply of a call that was given up and is pending on the channel. Never sends anything. */
+/* The reply of the call that was given up and is pending on the channel. Never sends anything. */
 MORTAR_MUST_USE enum mortar_status mtr_thrift_resume(const struct mtr_thrift_peer *peer,
-                                                     struct mtr_channel *ch,
-                                                     const struct mtr_thrift_method *method,
-                                                     void *reply, const struct mtr_wait *wait,
+                                                     struct mtr_channel *ch, void *reply,
+                                                     const struct mtr_wait *wait,
                                                      struct mortar_error *err);
 
 /* ---- status.c: a server's words ---- */
