@@ -1,5 +1,5 @@
-/* The table of calls and the handlers of those about statements. Metadata calls are not in it: they
- * get the EXCEPTION for an unknown method. */
+/* The table of calls and the handlers of those about statements. A metadata call is a statement
+ * without a text: its rows are fetched and closed like any. */
 #include "base/error.h"
 #include "base/text.h"
 #include "kiln/server/faults.h"
@@ -57,13 +57,6 @@ static void send_or_refuse(struct kiln_exchange *x, enum mortar_status st,
 
 /* ---- ExecuteStatement --------------------------------------------------------------------- */
 
-static bool wants_direct(const struct kiln_exchange *x)
-{
-  const struct mtr_TExecuteStatementReq *req = x->request;
-
-  return req->get_direct_results != NULL;
-}
-
 /* The state alone: the statement still runs, has failed, or was canceled. One that has failed or
  * timed out is closed here, since a client that has its error asks for nothing more. */
 static void reply_without_rows(struct kiln_exchange *x, struct kiln_operation *op)
@@ -93,7 +86,7 @@ static void reply_synchronous(struct kiln_exchange *x, struct kiln_operation *op
 
 static void execute_ended(struct kiln_exchange *x, struct kiln_operation *op)
 {
-  const struct mtr_TExecuteStatementReq *req = x->request;
+  const struct mtr_TSparkGetDirectResults *direct = op->req->get_direct_results;
   bool finished = op->state == MTR_OPERATION_FINISHED;
 
   if (finished && op->answer.prepared) {
@@ -102,11 +95,10 @@ static void execute_ended(struct kiln_exchange *x, struct kiln_operation *op)
     return;
   }
   x->delay_us = op->state == MTR_OPERATION_RUNNING ? 0 : op->answer.delay_us;
-  if (!wants_direct(x))
+  if (!direct)
     reply_synchronous(x, op);
-  else if (finished && req->get_direct_results->max_rows > 0)
-    kiln_operation_page(op, x, req->get_direct_results->max_rows,
-                        req->get_direct_results->max_bytes);
+  else if (finished && direct->max_rows > 0)
+    kiln_operation_page(op, x, direct->max_rows, direct->max_bytes);
   else
     reply_without_rows(x, op);
 }
@@ -114,18 +106,17 @@ static void execute_ended(struct kiln_exchange *x, struct kiln_operation *op)
 static void start(struct kiln_exchange *x, struct kiln_session *session,
                   const struct kiln_outcome *known)
 {
-  const struct mtr_TExecuteStatementReq *req = x->request;
   struct kiln_operation *op;
   struct mortar_error err = {0};
 
-  if (kiln_operation_new(session, x->bytes, &op, &err) != MORTAR_OK) {
+  if (kiln_operation_new(session, x, &op, &err) != MORTAR_OK) {
     kiln_exchange_refuse_with(x, &err);
     return;
   }
   if (known && known->ok) x->delay_us = known->answer.delay_us;
-  if (wants_direct(x))
+  if (op->req->get_direct_results)
     kiln_operation_wait(op, x, x->core->options.direct_wait_ms, execute_ended);
-  else if (!req->run_async)
+  else if (!op->req->run_async)
     kiln_operation_wait(op, x, -1, execute_ended);
   else
     send_or_refuse(x, kiln_reply_handle(x, op, &err), &err);
@@ -181,6 +172,31 @@ static void on_execute(struct kiln_exchange *x)
   kiln_stats_executed(&x->core->stats, req->statement);
   if (x->core->engine->inline_ok)
     execute_inline(x, session);
+  else if (kiln_pool_full(x->core->pool))
+    kiln_exchange_unavailable(x);
+  else
+    start(x, session, NULL);
+}
+
+/* ---- Metadata ----------------------------------------------------------------------------- */
+
+/* The first field of every request that names a session. */
+static struct kiln_session *session_of(const struct kiln_exchange *x,
+                                       struct mtr_TSessionHandle **handle)
+{
+  memcpy(handle, (const char *)x->request + x->call->request->fields[0].offset, sizeof *handle);
+  return kiln_session_find(x->core, *handle);
+}
+
+static void on_catalogue(struct kiln_exchange *x)
+{
+  struct mtr_TSessionHandle *handle;
+  struct kiln_session *session = session_of(x, &handle);
+
+  if (!session)
+    kiln_session_refuse(x, handle);
+  else if (!x->core->engine->metadata_ok)
+    refuse(x, "0A000", "this server has no catalogue to ask");
   else if (kiln_pool_full(x->core->pool))
     kiln_exchange_unavailable(x);
   else
@@ -319,6 +335,10 @@ static const struct kiln_call calls[] = {
     CALL(OpenSession, KILN_CALL_OPEN_SESSION, kiln_session_on_open),
     CALL(CloseSession, KILN_CALL_CLOSE_SESSION, kiln_session_on_close),
     CALL(GetInfo, KILN_CALL_OTHER, kiln_info_on_get),
+#define X(kind, call, type)                                                                        \
+  {#call, KILN_CALL_##call, &mtr_T##call##Req_info, &mtr_TExecuteStatementResp_info, on_catalogue},
+    MTR_METADATA_MAP(X)
+#undef X
 };
 
 const struct kiln_call *kiln_call_find(struct mtr_span name)

@@ -26,7 +26,8 @@ struct mtr_TSparkParameter;
 struct mtr_thrift_values; /* codec/thrift/binary.h */
 
 struct kiln_statement {
-  const char *sql; /* ends with NUL too */
+  const struct mortar_metadata *metadata; /* a question about the catalogue: sql is empty */
+  const char *sql;                        /* ends with NUL too */
   size_t size;
   const char *catalog, *schema; /* those that the session was opened with; never NULL */
   const struct mtr_TSparkParameter *parameters; /* codec/thrift/tcli.h */
@@ -51,6 +52,7 @@ struct kiln_answer {
 struct kiln_engine {
   const char *name; /* for /kiln/stats and the log */
   bool inline_ok;   /* execute never blocks: call it on the loop thread, no worker hop */
+  bool metadata_ok; /* execute answers statements with metadata, in JDBC's columns */
   /* settings is OpenSession's configuration, a map of strings that is empty where there is none;
    * it may have "use:database", which is the schema already. */
   bool (*open_session)(void *engine, const char *catalog, const char *schema,

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "codec/thrift/metadata.h"
 #include "kiln/server/faults.h"
 #include "kiln/server/reply.h"
 #include "kiln/server/status.h"
@@ -100,6 +101,7 @@ bool kiln_operation_describe(const struct kiln_session *session,
                              const struct mtr_TExecuteStatementReq *req, struct mtr_arena *arena,
                              struct kiln_statement *out)
 {
+  out->metadata = NULL;
   out->sql = mtr_arena_text(arena, req->statement.data, req->statement.size);
   out->size = req->statement.size;
   out->catalog = session->catalog;
@@ -112,8 +114,8 @@ bool kiln_operation_describe(const struct kiln_session *session,
   return out->sql != NULL;
 }
 
-static enum mortar_status copy_request(struct kiln_operation *op, struct mtr_span bytes,
-                                       struct mortar_error *err)
+static enum mortar_status copy_statement(struct kiln_operation *op, struct mtr_span bytes,
+                                         struct mortar_error *err)
 {
   struct mtr_TExecuteStatementReq *req = mtr_arena_alloc(&op->arena, 1, sizeof *req);
   const char *copy = mtr_arena_text(&op->arena, bytes.data, bytes.size);
@@ -127,6 +129,42 @@ static enum mortar_status copy_request(struct kiln_operation *op, struct mtr_spa
   if (!kiln_operation_describe(op->session, req, &op->arena, &op->statement))
     return mtr_fail_nomem(err, "statement text");
   return MORTAR_OK;
+}
+
+/* A metadata call is run like a statement whose client reads no Arrow: warehouses answer it in
+ * columns. */
+static enum mortar_status copy_metadata(struct kiln_operation *op, const struct kiln_exchange *x,
+                                        enum mortar_metadata_kind kind, struct mortar_error *err)
+{
+  struct made {
+    struct mtr_metadata_call call;
+    struct mtr_TExecuteStatementReq req;
+    struct mtr_TSparkGetDirectResults direct;
+  } *made = mtr_arena_alloc(&op->arena, 1, sizeof *made);
+
+  if (!made) return mtr_fail_nomem(err, "metadata call");
+  MTR_TRY(mtr_metadata_from_request(kind, x->request, &op->arena, &made->call, err));
+  if (made->call.direct) {
+    made->direct = *made->call.direct;
+    MTR_SET(&made->req, TExecuteStatementReq, get_direct_results, &made->direct);
+  }
+  MTR_SET(&made->req, TExecuteStatementReq, run_async, made->call.run_async);
+  op->req = &made->req;
+  op->layout = layout_of(op->session, op->req);
+  if (!kiln_operation_describe(op->session, op->req, &op->arena, &op->statement))
+    return mtr_fail_nomem(err, "metadata call");
+  op->statement.metadata = &made->call.what;
+  return MORTAR_OK;
+}
+
+static enum mortar_status copy_request(struct kiln_operation *op, const struct kiln_exchange *x,
+                                       struct mortar_error *err)
+{
+  enum mortar_metadata_kind kind;
+
+  if (mtr_metadata_kind_of(mtr_span_text(x->call->name), &kind))
+    return copy_metadata(op, x, kind, err);
+  return copy_statement(op, x->bytes, err);
 }
 
 static void adopt_outcome(struct kiln_operation *op, const struct kiln_outcome *known)
@@ -159,7 +197,7 @@ static struct kiln_operation *make(struct kiln_session *session)
   return op;
 }
 
-enum mortar_status kiln_operation_new(struct kiln_session *session, struct mtr_span bytes,
+enum mortar_status kiln_operation_new(struct kiln_session *session, const struct kiln_exchange *x,
                                       struct kiln_operation **out, struct mortar_error *err)
 {
   enum mortar_status st = MORTAR_OK;
@@ -168,7 +206,7 @@ enum mortar_status kiln_operation_new(struct kiln_session *session, struct mtr_s
 
   *out = NULL;
   if (!op) return mtr_fail_nomem(err, "operation");
-  MTR_GOTO(copy_request(op, bytes, err));
+  MTR_GOTO(copy_request(op, x, err));
   MTR_GOTO(kiln_table_add(&core->operations, &core->ids, "operation", &op->entry, err));
   kiln_list_append(&session->operations, &op->in_session);
   op->last_used = session->last_used;
@@ -413,7 +451,8 @@ static void count_execution(struct kiln_operation *op, int by)
 {
   struct kiln_faults *faults = op->core->faults;
 
-  if (faults) kiln_attempts_executed(&faults->attempts, op->req->statement, by);
+  if (faults && !op->statement.metadata)
+    kiln_attempts_executed(&faults->attempts, op->req->statement, by);
 }
 
 static void done_statement(struct kiln_job *job)
@@ -498,7 +537,7 @@ static void done_page(struct kiln_job *job)
 {
   struct kiln_operation *op = KILN_OWNER(job, struct kiln_operation, job);
   struct kiln_exchange *x = op->reader;
-  bool direct = x->call->kind == KILN_CALL_EXECUTE, good;
+  bool direct = x->call->kind != KILN_CALL_FETCH, good;
 
   op->reader = NULL;
   if (op->closed)

@@ -1,4 +1,4 @@
-/* One statement on the server: from ExecuteStatement to CloseOperation.
+/* One statement or metadata call on the server: from its request to CloseOperation.
  *
  *     RUNNING -> FINISHED | ERROR | CANCELED | TIMEDOUT      closed: out of the table, freed when
  *                FINISHED -> ERROR | CANCELED | TIMEDOUT      idle
@@ -24,8 +24,8 @@ struct kiln_operation {
   struct kiln_entry entry;
   struct kiln_link in_session, in_canceling, waiters;
 
-  struct mtr_arena arena; /* the request and the statement's text */
-  const struct mtr_TExecuteStatementReq *req;
+  struct mtr_arena arena;                     /* the request and the statement's text */
+  const struct mtr_TExecuteStatementReq *req; /* of a metadata call: how it is to be answered */
   struct kiln_statement statement;
 
   int32_t layout;        /* of its rows: MTR_ROWSET_... */
@@ -55,9 +55,9 @@ struct kiln_outcome {
   void *ctx;
 };
 
-/* Makes an operation of the request's bytes. */
+/* Makes an operation of the request, of which it keeps a copy. */
 MORTAR_MUST_USE enum mortar_status kiln_operation_new(struct kiln_session *session,
-                                                      struct mtr_span bytes,
+                                                      const struct kiln_exchange *x,
                                                       struct kiln_operation **out,
                                                       struct mortar_error *err);
 

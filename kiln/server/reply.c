@@ -2,12 +2,20 @@
  * job has ended, or is the caller. */
 #include "kiln/server/reply.h"
 
+#include "codec/thrift/metadata.h"
 #include "kiln/server/status.h"
 
 struct handle_parts {
   struct mtr_TOperationHandle handle;
   struct mtr_THandleIdentifier id;
 };
+
+static int32_t type_of(const struct kiln_operation *op)
+{
+  const struct mortar_metadata *metadata = op->statement.metadata;
+
+  return metadata ? mtr_metadata_operation_type(metadata->kind) : 0;
+}
 
 static void fill_handle(struct handle_parts *parts, const struct kiln_operation *op)
 {
@@ -17,7 +25,7 @@ static void fill_handle(struct handle_parts *parts, const struct kiln_operation 
   MTR_SET(id, THandleIdentifier, guid, mtr_span_of(op->entry.id, KILN_ID_SIZE));
   MTR_SET(id, THandleIdentifier, secret, mtr_span_of(op->entry.secret, KILN_ID_SIZE));
   MTR_SET(&parts->handle, TOperationHandle, operation_id, id);
-  MTR_SET(&parts->handle, TOperationHandle, operation_type, 0);
+  MTR_SET(&parts->handle, TOperationHandle, operation_type, type_of(op));
   MTR_SET(&parts->handle, TOperationHandle, has_result_set, true);
 }
 

@@ -5,12 +5,12 @@
 
 #include "kiln/server/operation.h"
 
-/* ExecuteStatement without direct results: status and handle. */
+/* ExecuteStatement or a metadata call without direct results: status and handle. */
 MORTAR_MUST_USE enum mortar_status kiln_reply_handle(struct kiln_exchange *x,
                                                      const struct kiln_operation *op,
                                                      struct mortar_error *err);
 
-/* ExecuteStatement with direct results. page NULL: the state alone, with metadata when the
+/* The same with direct results. page NULL: the state alone, with metadata when the
  * statement has finished. closed: the server closes the operation. */
 MORTAR_MUST_USE enum mortar_status kiln_reply_direct(struct kiln_exchange *x,
                                                      const struct kiln_operation *op, int32_t state,

@@ -19,7 +19,10 @@ static const char *const call_names[KILN_CALL_COUNT] = {
     [KILN_CALL_FETCH] = "FetchResults",
     [KILN_CALL_CLOSE] = "CloseOperation",
     [KILN_CALL_CANCEL] = "CancelOperation",
-    [KILN_CALL_OTHER] = "other",
+#define X(kind, call, type) [KILN_CALL_##call] = #call,
+    MTR_METADATA_MAP(X)
+#undef X
+        [KILN_CALL_OTHER] = "other",
 };
 
 void kiln_stats_init(struct kiln_stats *stats, const char *engine)

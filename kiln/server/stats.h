@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/span.h"
+#include "codec/thrift/metadata.h"
 
 /* The calls that are counted apart; the rest is "other". */
 enum kiln_call_kind {
@@ -16,7 +17,10 @@ enum kiln_call_kind {
   KILN_CALL_FETCH,
   KILN_CALL_CLOSE,
   KILN_CALL_CANCEL,
-  KILN_CALL_OTHER,
+#define X(kind, call, type) KILN_CALL_##call,
+  MTR_METADATA_MAP(X)
+#undef X
+      KILN_CALL_OTHER,
   KILN_CALL_COUNT
 };
 

@@ -606,12 +606,12 @@ static void broken_calls_get_an_exception(void **state)
     assert_int_equal(fx.wire.head.seqid, 9);
   }
   mtr_buf_reset(&call);
-  assert_int_equal(mtr_message_write(&call, MTR_MESSAGE_CALL, "GetCrossReference", 4,
+  assert_int_equal(mtr_message_write(&call, MTR_MESSAGE_CALL, "GetDelegationToken", 4,
                                      &mtr_TCloseSessionReq_info, &req, NULL),
                    MORTAR_OK);
   post(&fx, call.data, call.size);
   assert_int_equal(exception_type(&fx.wire), 1);
-  wire_assert_text(fx.wire.head.name, "GetCrossReference");
+  wire_assert_text(fx.wire.head.name, "GetDelegationToken");
   mtr_buf_fini(&call);
   fixture_stop(&fx);
 }

@@ -191,13 +191,35 @@ static bool starts(const char *sql, const char *word)
   return strncmp(sql, word, strlen(word)) == 0;
 }
 
+static const char *shown(const char *filter) { return filter ? filter : "-"; }
+
+static bool echo(const struct kiln_statement *statement, struct kiln_error *err)
+{
+  const struct mortar_metadata *m = statement->metadata;
+
+  if (m)
+    kiln_fail(err, "00001", "%d %s.%s.%s %s %zu %s", (int)m->kind, shown(m->catalog),
+              shown(m->schema), shown(m->table), shown(m->column), m->table_type_count,
+              m->table_type_count ? m->table_types[0] : "-");
+  else
+    kiln_fail(err, "00001", "%s.%s %zu", statement->catalog, statement->schema,
+              statement->parameter_count);
+  return false;
+}
+
+static const char *text_of(const struct kiln_statement *statement)
+{
+  if (!statement->metadata) return statement->sql;
+  return statement->metadata->table ? statement->metadata->table : "rows 3";
+}
+
 static bool execute(void *engine_ctx, void *session, const struct kiln_statement *statement,
                     _Atomic(void *) *statement_ctx, struct kiln_answer *answer,
                     struct kiln_error *err)
 {
   struct tiny_engine *engine = engine_ctx;
   struct context *context = calloc(1, sizeof *context);
-  const char *sql = statement->sql;
+  const char *sql = text_of(statement);
 
   (void)session;
   if (!context) abort();
@@ -223,11 +245,9 @@ static bool execute(void *engine_ctx, void *session, const struct kiln_statement
     (void)make_stream(engine, "i", atol(sql + 5), false, &answer->stream);
   } else if (starts(sql, "unsigned"))
     (void)make_stream(engine, "I", 1, false, &answer->stream);
-  else if (starts(sql, "echo")) {
-    kiln_fail(err, "00001", "%s.%s %zu", statement->catalog, statement->schema,
-              statement->parameter_count);
-    return false;
-  } else {
+  else if (starts(sql, "echo"))
+    return echo(statement, err);
+  else {
     kiln_fail(err, "42P01", "[TABLE_OR_VIEW_NOT_FOUND] %s", sql);
     return false;
   }
@@ -253,7 +273,7 @@ static void finish(void *engine_ctx, void *statement_ctx)
 
 #define ENGINE(is_inline)                                                                          \
   {                                                                                                \
-    .name = "tiny", .inline_ok = (is_inline), .open_session = open_session,                        \
+    .name = "tiny", .inline_ok = (is_inline), .metadata_ok = true, .open_session = open_session,   \
     .close_session = close_session, .execute = execute, .interrupt = interrupt, .finish = finish   \
   }
 

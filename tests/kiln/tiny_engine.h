@@ -12,7 +12,8 @@
  *     prepared     has a prepared reply, whoever asks
  *     unsigned     a column without SQL type  echo    fails with its session's namespace
  *
- * SELECT may stand before each of them, for clients that look at that. */
+ * SELECT may stand before each of them, for clients that look at that. A metadata call runs its
+ * filter `table` as such a statement, or "rows 3" without one; echo then tells its filters. */
 #ifndef TESTS_KILN_TINY_ENGINE_H
 #define TESTS_KILN_TINY_ENGINE_H
 

@@ -336,3 +336,122 @@ def test_the_connector_without_pyarrow(canned, monkeypatch):
         monkeypatch.setattr(module, "pyarrow", None)
     rows = run(connector, canned, "SELECT * FROM mixed")[2]
     assert [row[:4] + row[5:6] for row in rows] == [row[:4] + row[5:6] for row in wanted]
+
+
+# ---- Metadata calls -----------------------------------------------------------------------------
+
+
+def test_impyla_asks_for_what_there_is(kiln):
+    """It asks with the regular expression .* where it means everything."""
+    with cursor_of(impyla, kiln) as cursor:
+        cursor.execute("CREATE SCHEMA IF NOT EXISTS seen")
+        cursor.execute("CREATE OR REPLACE TABLE seen.a_b (id INT NOT NULL, name STRING)")
+        cursor.execute("CREATE OR REPLACE TABLE seen.axb (id INT)")
+        cursor.get_databases()
+        assert ("seen", "main") in cursor.fetchall()
+        assert [cursor.database_exists(name) for name in ("seen", "unseen")] == [True, False]
+        cursor.get_tables("seen")
+        assert [row[2:4] for row in cursor.fetchall()] == [("a_b", "TABLE"), ("axb", "TABLE")]
+        cursor.get_tables()
+        assert ("samples", "nycflights", "flights") in [row[:3] for row in cursor.fetchall()]
+        assert [cursor.table_exists(name, "seen") for name in ("axb", "bxa")] == [True, False]
+        assert cursor.get_table_schema("a\\_b", "seen") == [("id", "INT"), ("name", "STRING")]
+        cursor.get_functions()
+        assert "abs" in [row[2] for row in cursor.fetchall()]
+        cursor.execute("DROP SCHEMA seen CASCADE")
+
+
+def ask_as_hive(connection, name, **filters):
+    """A metadata call through the generated code that PyHive brings: the columns and the rows."""
+    from TCLIService import ttypes
+
+    client, session = connection.client, connection.sessionHandle
+    request = getattr(ttypes, f"T{name}Req")(sessionHandle=session, **filters)
+    reply = getattr(client, name)(request)
+    assert reply.status.statusCode == 0 and reply.operationHandle.hasResultSet
+    of = {"operationHandle": reply.operationHandle}
+    schema = client.GetResultSetMetadata(ttypes.TGetResultSetMetadataReq(**of)).schema
+    page = client.FetchResults(ttypes.TFetchResultsReq(orientation=0, maxRows=100000, **of)).results
+    client.CloseOperation(ttypes.TCloseOperationReq(**of))
+    columns = []
+    for description, column in zip(schema.columns, page.columns):
+        kind = ttypes.TTypeId._VALUES_TO_NAMES[description.typeDesc.types[0].primitiveEntry.type]
+        values = next(v for v in vars(column).values() if v is not None)
+        nulls = int.from_bytes(values.nulls, "little")
+        cells = [None if nulls >> i & 1 else value for i, value in enumerate(values.values)]
+        columns.append((description.columnName, kind.removesuffix("_TYPE").lower(), cells))
+    return [column[:2] for column in columns], list(zip(*(column[2] for column in columns)))
+
+
+@pytest.fixture
+def keyed(kiln):
+    """A connection, and tables with keys on the server."""
+    connection = pyhive(kiln)
+    cursor = connection.cursor()
+    for text in (
+        "CREATE SCHEMA IF NOT EXISTS keyed",
+        "CREATE OR REPLACE TABLE keyed.parent (a INT, b INT, note STRING, PRIMARY KEY (b, a))",
+        "CREATE OR REPLACE TABLE keyed.child (x INT, y INT, FOREIGN KEY (x, y) REFERENCES keyed.parent (b, a))",
+        "CREATE OR REPLACE TABLE keyed.free (a INT)",
+    ):
+        cursor.execute(text)
+    yield connection
+    for text in ("DROP TABLE keyed.child", "DROP SCHEMA keyed CASCADE"):
+        cursor.execute(text)
+    connection.close()
+
+
+def test_keys(keyed):
+    columns, rows = ask_as_hive(keyed, "GetPrimaryKeys", catalogName="main", schemaName="keyed")
+    assert columns == [("TABLE_CAT", "string"), ("TABLE_SCHEM", "string"), ("TABLE_NAME", "string"),
+                       ("COLUMN_NAME", "string"), ("KEQ_SEQ", "int"), ("PK_NAME", "string")]
+    assert [row[:5] for row in rows] == [("main", "keyed", "parent", "b", 1), ("main", "keyed", "parent", "a", 2)]
+    for table, count in (("parent", 2), ("PARENT", 2), ("free", 0), ("p%", 0), ("", 0)):
+        assert len(ask_as_hive(keyed, "GetPrimaryKeys", schemaName="keyed", tableName=table)[1]) == count
+
+
+def test_foreign_keys(keyed):
+    columns, rows = ask_as_hive(keyed, "GetCrossReference", foreignTableName="child")
+    assert [name for name, _ in columns] == [
+        "PKTABLE_CAT", "PKTABLE_SCHEM", "PKTABLE_NAME", "PKCOLUMN_NAME", "FKTABLE_CAT", "FKTABLE_SCHEM",
+        "FKTABLE_NAME", "FKCOLUMN_NAME", "KEQ_SEQ", "UPDATE_RULE", "DELETE_RULE", "FK_NAME", "PK_NAME",
+        "DEFERRABILITY"]  # fmt: skip
+    assert [row[2:4] + row[6:11] + row[13:] for row in rows] == [
+        ("parent", "b", "child", "x", 1, 3, 3, 7), ("parent", "a", "child", "y", 2, 3, 3, 7)]
+    assert ask_as_hive(keyed, "GetCrossReference", parentTableName="parent")[1] == rows
+    assert ask_as_hive(keyed, "GetCrossReference", parentTableName="free")[1] == []
+    assert ask_as_hive(keyed, "GetCrossReference", parentTableName="parent", foreignTableName="free")[1] == []
+
+
+def test_types_and_kinds_of_tables(keyed):
+    columns, rows = ask_as_hive(keyed, "GetTypeInfo")
+    assert columns == [
+        ("TYPE_NAME", "string"), ("DATA_TYPE", "int"), ("PRECISION", "int"), ("LITERAL_PREFIX", "string"),
+        ("LITERAL_SUFFIX", "string"), ("CREATE_PARAMS", "string"), ("NULLABLE", "smallint"),
+        ("CASE_SENSITIVE", "boolean"), ("SEARCHABLE", "smallint"), ("UNSIGNED_ATTRIBUTE", "boolean"),
+        ("FIXED_PREC_SCALE", "boolean"), ("AUTO_INCREMENT", "boolean"), ("LOCAL_TYPE_NAME", "string"),
+        ("MINIMUM_SCALE", "smallint"), ("MAXIMUM_SCALE", "smallint"), ("SQL_DATA_TYPE", "int"),
+        ("SQL_DATETIME_SUB", "int"), ("NUM_PREC_RADIX", "int")]  # fmt: skip
+    types = {row[0]: row for row in rows}
+    assert types["DECIMAL"][1:6] == (3, 38, None, None, "precision,scale")
+    assert types["STRING"][1:9] == (12, None, "'", "'", None, 1, True, 3)
+    assert types["INT"][1] == 4 and types["STRUCT"][1] == 2002 and len(types) == 17
+    assert ask_as_hive(keyed, "GetTableTypes") == ([("TABLE_TYPE", "string")], [("TABLE",), ("VIEW",)])
+
+
+def test_functions(keyed):
+    columns, rows = ask_as_hive(keyed, "GetFunctions", functionName="ab_")
+    assert columns == [("FUNCTION_CAT", "string"), ("FUNCTION_SCHEM", "string"), ("FUNCTION_NAME", "string"),
+                       ("REMARKS", "string"), ("FUNCTION_TYPE", "int"), ("SPECIFIC_NAME", "string")]
+    assert (None, None, "abs", "", 1, "abs") in rows
+    assert all(len(row[2]) == 3 and row[2].startswith("ab") for row in rows)
+    assert ask_as_hive(keyed, "GetFunctions", functionName="no_such_function")[1] == []
+
+
+def test_catalogs_schemas_tables_and_columns_as_hive_asks(keyed):
+    assert ("main",) in ask_as_hive(keyed, "GetCatalogs")[1]
+    assert ask_as_hive(keyed, "GetSchemas", schemaName="key%")[1] == [("keyed", "main")]
+    tables = ask_as_hive(keyed, "GetTables", schemaName="keyed", tableTypes=["TABLE"])[1]
+    assert [row[2] for row in tables] == ["child", "free", "parent"]
+    columns = ask_as_hive(keyed, "GetColumns", schemaName="keyed", tableName="parent")[1]
+    assert [row[3] for row in columns] == ["a", "b", "note"]

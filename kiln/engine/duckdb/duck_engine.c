@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "kiln/engine/duckdb/duck_error.h"
+#include "kiln/engine/duckdb/duck_metadata.h"
 #include "kiln/engine/duckdb/duck_parameters.h"
 #include "kiln/engine/duckdb/duck_settings.h"
 #include "kiln/engine/duckdb/duck_statement.h"
@@ -19,6 +20,8 @@
 #define VALUED_MAX ((size_t)8 << 20)
 /* What a client sets when it opens a session is a few lines. */
 #define SETTINGS_MAX ((size_t)1 << 20)
+/* A few names; or as many table types as a request can hold. */
+#define QUESTION_MAX ((size_t)64 << 20)
 
 struct duck_engine {
   struct duck_api api;
@@ -426,6 +429,27 @@ done:
   return ok;
 }
 
+/* A metadata call, which DuckDB's catalogue answers whatever the session's names are. */
+static bool answer_metadata(struct duck_engine *engine, struct duck_statement *stmt,
+                            const struct mortar_metadata *metadata, struct kiln_answer *answer,
+                            struct kiln_error *err)
+{
+  struct mortar_error cause;
+  struct mtr_buf sql;
+  bool ok = false;
+
+  mtr_buf_init(&sql, NULL, "query of the catalogue", QUESTION_MAX);
+  if (duck_metadata_write(metadata, &sql, &cause) != MORTAR_OK)
+    fail_status(err, &cause);
+  else
+    ok = (!duck_metadata_names_samples(metadata) || samples_want(engine, &stmt->stop, err)) &&
+         duck_statement_connect(stmt, engine->db, "main", "default", 0, err) &&
+         duck_statement_run(stmt, (const char *)sql.data, false, err);
+  if (ok) duck_statement_stream(stmt, &answer->stream);
+  mtr_buf_fini(&sql);
+  return ok;
+}
+
 static bool execute(void *engine, void *session, const struct kiln_statement *statement,
                     _Atomic(void *) *statement_ctx, struct kiln_answer *answer,
                     struct kiln_error *err)
@@ -439,9 +463,11 @@ static bool execute(void *engine, void *session, const struct kiln_statement *st
   answer->rows_affected = -1;
   if (!stmt) return fail_nomem(err);
   atomic_store(statement_ctx, stmt);
-  ok = names_get(session, &names);
+  ok = statement->metadata || names_get(session, &names);
   if (!ok)
     fail_nomem(err);
+  else if (statement->metadata)
+    ok = answer_metadata(eng, stmt, statement->metadata, answer, err);
   else
     ok = execute_names(eng, session, stmt, statement, &names, answer, err);
   /* What failed keeps no connection, however late finish comes. */
@@ -462,8 +488,15 @@ static void finish(void *engine, void *statement_ctx)
   duck_statement_free(statement_ctx);
 }
 
-const struct kiln_engine duck_engine_functions = {"duckdb", false,     open_session, close_session,
-                                                  execute,  interrupt, finish};
+const struct kiln_engine duck_engine_functions = {
+    .name = "duckdb",
+    .metadata_ok = true,
+    .open_session = open_session,
+    .close_session = close_session,
+    .execute = execute,
+    .interrupt = interrupt,
+    .finish = finish,
+};
 
 /* ---- Start and end ------------------------------------------------------------------------ */
 

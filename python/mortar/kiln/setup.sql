@@ -204,12 +204,13 @@ CREATE MACRO kiln.main.plain_words(t) AS regexp_replace(regexp_replace(regexp_re
 CREATE MACRO kiln.main.nested_words(t) AS replace(replace(replace(replace(replace(replace(replace(
   replace(replace(t, 'STRUCT(', 'struct<'), 'MAP(', 'map<'), 'ARRAY(', 'array<'), ')', '>'),
   ', ', ','), ' ', ':'), '{', '('), '}', ')'), 'FLOAT', 'float');
-CREATE MACRO kiln.main.type_text(t) AS CASE WHEN t IN ('"NULL"', 'NULL') THEN 'void'
-  WHEN t IN ('UUID', 'JSON', 'INTERVAL', 'TIME', 'BIT') THEN 'string' ELSE
-  kiln.main.nested_words(kiln.main.plain_words(kiln.main.nested_arrays(kiln.main.nested_arrays(
+CREATE MACRO kiln.main.marked_arrays(t) AS kiln.main.nested_arrays(kiln.main.nested_arrays(
   kiln.main.nested_arrays(regexp_replace(regexp_replace(replace(t, 'TIMESTAMP WITH TIME ZONE',
   'TIMESTAMPTZ'), 'DECIMAL\((\d+),\s?(\d+)\)', 'decimal{\1,\2}', 'g'),
-  '([A-Za-z]+(?:\{\d+,\d+\})?)\[\d*\]', 'ARRAY(\1)', 'g')))))) END;
+  '([A-Za-z]+(?:\{\d+,\d+\})?)\[\d*\]', 'ARRAY(\1)', 'g'))));
+CREATE MACRO kiln.main.type_text(t) AS CASE WHEN t IN ('"NULL"', 'NULL') THEN 'void'
+  WHEN t IN ('UUID', 'JSON', 'INTERVAL', 'TIME', 'BIT') THEN 'string' ELSE
+  kiln.main.nested_words(kiln.main.plain_words(kiln.main.marked_arrays(t))) END;
 CREATE MACRO kiln.main.typeof(x) AS kiln.main.type_text(system.main.typeof(x));
 
 -- DuckDB knows no types of aggregates when it picks a form, but those of a lambda's variable.
@@ -267,5 +268,117 @@ CREATE VIEW kiln.main.information_catalogs AS
   SELECT substr(database_name, 3) AS catalog_name, substr(database_name, 3) AS table_catalog,
     'kiln' AS catalog_owner
   FROM duckdb_databases() WHERE starts_with(database_name, 'k_');
+
+-- What metadata calls show (kiln/engine/duckdb/duck_metadata.c), of all catalogs at once, in the
+-- columns that a warehouse answers with. Temporary views are in no catalog, and so in none of them.
+
+-- DuckDB's name of a type as metadata calls have it: STRUCT<a: INT, b: MAP<STRING, INT>>.
+CREATE MACRO kiln.main.type_name(t) AS CASE WHEN t IN ('"NULL"', 'NULL') THEN 'VOID'
+  WHEN t IN ('UUID', 'JSON', 'INTERVAL', 'TIME', 'BIT') THEN 'STRING' ELSE
+  replace(replace(replace(replace(replace(replace(regexp_replace(
+  regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+  kiln.main.marked_arrays(t), '\bINTEGER\b', 'INT', 'g'), '\bVARCHAR\b', 'STRING', 'g'),
+  '\bBLOB\b', 'BINARY', 'g'), '\bTIMESTAMP\b', 'TIMESTAMP_NTZ', 'g'),
+  '\bTIMESTAMPTZ\b', 'TIMESTAMP', 'g'), '\bHUGEINT\b', 'BIGINT', 'g'),
+  '([^,]) ', '\1: ', 'g'), 'STRUCT(', 'STRUCT<'), 'MAP(', 'MAP<'), 'ARRAY(', 'ARRAY<'), ')', '>'),
+  'decimal{', 'DECIMAL('), '}', ')') END;
+
+-- A type's number in java.sql.Types; its size in bytes; digits, scale and radix of numbers; how its
+-- literals begin and end.
+CREATE TABLE kiln.main.jdbc_types (name VARCHAR, code INTEGER, bytes INTEGER, digits INTEGER,
+  scale INTEGER, radix INTEGER, prefix VARCHAR, suffix VARCHAR);
+INSERT INTO kiln.main.jdbc_types VALUES
+  ('VOID', 0, 1, NULL, NULL, NULL, NULL, NULL),
+  ('BOOLEAN', 16, 1, NULL, NULL, NULL, NULL, NULL),
+  ('TINYINT', -6, 1, 3, 0, 10, NULL, NULL),
+  ('SMALLINT', 5, 2, 5, 0, 10, NULL, NULL),
+  ('INT', 4, 4, 10, 0, 10, NULL, NULL),
+  ('BIGINT', -5, 8, 19, 0, 10, NULL, NULL),
+  ('FLOAT', 6, 4, 7, 7, 10, NULL, NULL),
+  ('DOUBLE', 8, 8, 15, 15, 10, NULL, NULL),
+  ('DECIMAL', 3, 16, 38, NULL, 10, NULL, NULL),
+  ('STRING', 12, NULL, NULL, NULL, NULL, '''', ''''),
+  ('BINARY', -2, NULL, NULL, NULL, NULL, 'X''', ''''),
+  ('DATE', 91, 4, NULL, NULL, NULL, 'DATE''', ''''),
+  ('TIMESTAMP', 93, 8, NULL, 6, NULL, 'TIMESTAMP''', ''''),
+  ('TIMESTAMP_NTZ', 93, 8, NULL, 6, NULL, 'TIMESTAMP_NTZ''', ''''),
+  ('ARRAY', 2003, NULL, NULL, NULL, NULL, NULL, NULL),
+  ('MAP', 2000, NULL, NULL, NULL, NULL, NULL, NULL),
+  ('STRUCT', 2002, NULL, NULL, NULL, NULL, NULL, NULL);
+
+CREATE VIEW kiln.main.metadata_catalogs AS
+  SELECT catalog_name AS TABLE_CAT FROM kiln.main.information_catalogs;
+CREATE VIEW kiln.main.metadata_schemas AS
+  SELECT schema_name AS TABLE_SCHEM, catalog_name AS TABLE_CATALOG
+  FROM kiln.main.information_schemata
+  UNION ALL SELECT 'information_schema', catalog_name FROM kiln.main.information_catalogs;
+CREATE VIEW kiln.main.metadata_tables AS
+  SELECT table_catalog AS TABLE_CAT, table_schema AS TABLE_SCHEM, table_name AS TABLE_NAME,
+    CASE table_type WHEN 'VIEW' THEN 'VIEW' ELSE 'TABLE' END AS TABLE_TYPE,
+    coalesce(comment, '') AS REMARKS, CAST(NULL AS VARCHAR) AS TYPE_CAT,
+    CAST(NULL AS VARCHAR) AS TYPE_SCHEM, CAST(NULL AS VARCHAR) AS TYPE_NAME,
+    CAST(NULL AS VARCHAR) AS SELF_REFERENCING_COL_NAME, CAST(NULL AS VARCHAR) AS REF_GENERATION
+  FROM kiln.main.information_tables;
+CREATE VIEW kiln.main.metadata_table_types AS
+  SELECT unnest(['TABLE', 'VIEW']) AS TABLE_TYPE;
+CREATE VIEW kiln.main.metadata_columns AS
+  SELECT substr(c.database_name, 3) AS TABLE_CAT, c.schema_name AS TABLE_SCHEM,
+    c.table_name AS TABLE_NAME, c.column_name AS COLUMN_NAME, coalesce(j.code, 1111) AS DATA_TYPE,
+    c.shown AS TYPE_NAME,
+    CASE WHEN j.name = 'DECIMAL' AND c.numeric_precision <= 18 THEN 8 ELSE j.bytes END
+      AS COLUMN_SIZE,
+    CAST(NULL AS TINYINT) AS BUFFER_LENGTH,
+    CASE j.name WHEN 'DECIMAL' THEN c.numeric_scale ELSE j.scale END AS DECIMAL_DIGITS,
+    j.radix AS NUM_PREC_RADIX, CAST(c.is_nullable AS INTEGER) AS NULLABLE,
+    coalesce(c.comment, '') AS REMARKS, CAST(NULL AS VARCHAR) AS COLUMN_DEF,
+    CAST(NULL AS INTEGER) AS SQL_DATA_TYPE, CAST(NULL AS INTEGER) AS SQL_DATETIME_SUB,
+    CAST(NULL AS INTEGER) AS CHAR_OCTET_LENGTH, c.column_index AS ORDINAL_POSITION,
+    CASE WHEN c.is_nullable THEN 'YES' ELSE 'NO' END AS IS_NULLABLE,
+    CAST(NULL AS VARCHAR) AS SCOPE_CATALOG, CAST(NULL AS VARCHAR) AS SCOPE_SCHEMA,
+    CAST(NULL AS VARCHAR) AS SCOPE_TABLE, CAST(NULL AS SMALLINT) AS SOURCE_DATA_TYPE,
+    'NO' AS IS_AUTO_INCREMENT
+  FROM (SELECT *, kiln.main.type_name(data_type) AS shown FROM duckdb_columns()
+    WHERE starts_with(database_name, 'k_') AND NOT internal) c
+  LEFT JOIN kiln.main.jdbc_types j ON j.name = regexp_extract(c.shown, '^[A-Z_]+');
+CREATE VIEW kiln.main.metadata_type_info AS
+  SELECT name AS TYPE_NAME, code AS DATA_TYPE, digits AS PRECISION, prefix AS LITERAL_PREFIX,
+    suffix AS LITERAL_SUFFIX,
+    CASE name WHEN 'DECIMAL' THEN 'precision,scale' END AS CREATE_PARAMS, 1::SMALLINT AS NULLABLE,
+    name = 'STRING' AS CASE_SENSITIVE,
+    CASE WHEN code >= 2000 THEN 0 WHEN code = 12 THEN 3 ELSE 2 END::SMALLINT AS SEARCHABLE,
+    radix IS NULL AS UNSIGNED_ATTRIBUTE, false AS FIXED_PREC_SCALE, false AS AUTO_INCREMENT,
+    name AS LOCAL_TYPE_NAME, 0::SMALLINT AS MINIMUM_SCALE,
+    CASE name WHEN 'DECIMAL' THEN 38 ELSE 0 END::SMALLINT AS MAXIMUM_SCALE,
+    CAST(NULL AS INTEGER) AS SQL_DATA_TYPE, CAST(NULL AS INTEGER) AS SQL_DATETIME_SUB,
+    radix AS NUM_PREC_RADIX
+  FROM kiln.main.jdbc_types;
+CREATE VIEW kiln.main.metadata_functions AS
+  SELECT DISTINCT CAST(NULL AS VARCHAR) AS FUNCTION_CAT, CAST(NULL AS VARCHAR) AS FUNCTION_SCHEM,
+    function_name AS FUNCTION_NAME, '' AS REMARKS, 1 AS FUNCTION_TYPE,
+    function_name AS SPECIFIC_NAME
+  FROM duckdb_functions() WHERE regexp_full_match(function_name, '[a-z_][a-z0-9_]*');
+
+-- Keys are those that DuckDB has: a foreign one names a table of its own schema.
+CREATE VIEW kiln.main.metadata_primary_keys AS
+  SELECT substr(database_name, 3) AS TABLE_CAT, schema_name AS TABLE_SCHEM,
+    table_name AS TABLE_NAME, unnest(constraint_column_names) AS COLUMN_NAME,
+    CAST(generate_subscripts(constraint_column_names, 1) AS INTEGER) AS KEQ_SEQ,
+    constraint_name AS PK_NAME
+  FROM duckdb_constraints()
+  WHERE starts_with(database_name, 'k_') AND constraint_type = 'PRIMARY KEY';
+CREATE VIEW kiln.main.metadata_cross_reference AS
+  SELECT p.TABLE_CAT AS PKTABLE_CAT, p.TABLE_SCHEM AS PKTABLE_SCHEM, p.TABLE_NAME AS PKTABLE_NAME,
+    f.there AS PKCOLUMN_NAME, substr(f.database_name, 3) AS FKTABLE_CAT,
+    f.schema_name AS FKTABLE_SCHEM, f.table_name AS FKTABLE_NAME, f.here AS FKCOLUMN_NAME,
+    f.place AS KEQ_SEQ, 3 AS UPDATE_RULE, 3 AS DELETE_RULE, f.constraint_name AS FK_NAME,
+    p.PK_NAME, 7 AS DEFERRABILITY
+  FROM (SELECT *, unnest(constraint_column_names) AS here,
+      unnest(referenced_column_names) AS there,
+      CAST(generate_subscripts(constraint_column_names, 1) AS INTEGER) AS place
+    FROM duckdb_constraints()
+    WHERE starts_with(database_name, 'k_') AND constraint_type = 'FOREIGN KEY') f
+  JOIN kiln.main.metadata_primary_keys p ON p.TABLE_CAT = substr(f.database_name, 3)
+    AND p.TABLE_SCHEM = f.schema_name AND p.TABLE_NAME = f.referenced_table
+    AND p.COLUMN_NAME = f.there;
 
 SET enable_external_access = false;
