@@ -1,6 +1,6 @@
 """The C side of mortar.sql. Programs use mortar.sql instead."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, final
 
 from typing_extensions import Self
@@ -68,6 +68,15 @@ class Cursor:
     def fetchall(self) -> list[Row]: ...
     def setinputsizes(self, sizes: Any) -> None: ...
     def setoutputsize(self, size: Any, column: Any = None) -> None: ...
+    def _metadata(
+        self,
+        kind: str,
+        catalog: str | None,
+        schema: str | None,
+        table: str | None,
+        column: str | None,
+        table_types: Sequence[str] | None,
+    ) -> Self: ...
     def _take_arrow(self, size: int | None) -> Table: ...
 
 class Connection:

@@ -7,6 +7,7 @@
 
 #include "python/native/errors.h"
 #include "python/native/fetch.h"
+#include "python/native/metadata.h"
 #include "python/native/parameters.h"
 #include "python/native/wait.h"
 
@@ -244,7 +245,7 @@ static const char *text_of(CursorObject *cur, PyObject *operation, Py_ssize_t *s
   return NULL;
 }
 
-static int set_sql(CursorObject *cur, PyObject *operation)
+static int set_sql(CursorObject *cur, void *operation)
 {
   struct mortar_error err;
   Py_ssize_t size;
@@ -290,17 +291,27 @@ static int bind(CursorObject *cur, const struct native_parameters *parameters)
   return -1;
 }
 
-/* parameters NULL: none. */
-static PyObject *execute(CursorObject *cur, PyObject *operation,
-                         const struct native_parameters *parameters)
+/* A text with its values. */
+struct bound {
+  PyObject *operation;
+  const struct native_parameters *parameters;
+};
+
+static int set_bound(CursorObject *cur, void *arg)
+{
+  const struct bound *b = arg;
+
+  return set_sql(cur, b->operation) < 0 ? -1 : bind(cur, b->parameters);
+}
+
+PyObject *native_cursor_run(CursorObject *cur, int (*prepare)(CursorObject *, void *), void *arg)
 {
   int failed;
 
   if (!native_cursor_claim(cur)) return NULL;
   forget(cur);
   /* The old result may have let the lock go, and others may have closed the cursor. */
-  failed = !is_open(cur) || set_sql(cur, operation) < 0 ||
-           (parameters && bind(cur, parameters) < 0) || run(cur) < 0;
+  failed = !is_open(cur) || prepare(cur, arg) < 0 || run(cur) < 0;
   if (failed && cur->result) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -380,10 +391,12 @@ static int refuse_arguments(CursorObject *cur, PyObject *const *given)
 static PyObject *execute_with(CursorObject *cur, PyObject *operation, PyObject *given)
 {
   struct native_parameters parameters;
+  struct bound bound;
   PyObject *done;
 
   if (native_parameters_init(&parameters, cur->conn, operation, given) < 0) return NULL;
-  done = execute(cur, parameters.operation, &parameters);
+  bound = (struct bound){parameters.operation, &parameters};
+  done = native_cursor_run(cur, set_bound, &bound);
   native_parameters_fini(&parameters);
   return done;
 }
@@ -397,7 +410,7 @@ static PyObject *cur_execute(PyObject *op, PyObject *const *args, Py_ssize_t nar
   if (refuse_arguments(CUR(op), given) < 0) return NULL;
   if (given[PARAMETERS] && given[PARAMETERS] != Py_None)
     return execute_with(CUR(op), given[OPERATION], given[PARAMETERS]);
-  return execute(CUR(op), given[OPERATION], NULL);
+  return native_cursor_run(CUR(op), set_sql, given[OPERATION]);
 }
 
 /* None, or NULL with the exception that is set; and what the call had to log. */
@@ -486,6 +499,7 @@ static PyMethodDef cur_methods[] = {
     {"execute", (PyCFunction)(void (*)(void))cur_execute, METH_FASTCALL | METH_KEYWORDS,
      "execute(operation, parameters=None, enforce_embedded_schema_correctness=False, "
      "input_stream=None, query_tags=None)\n--\n\nRun a statement and wait for it. Returns self."},
+    {"_metadata", native_metadata, METH_VARARGS, NULL},
     {"cancel", cur_cancel, METH_NOARGS,
      "cancel()\n--\n\nAsk the server to stop the running statement. From any thread."},
     {"close", cur_close, METH_NOARGS, "close()\n--\n\nLet the result go. Closing twice is fine."},

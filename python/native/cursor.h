@@ -35,4 +35,9 @@ int native_cursor_claim(CursorObject *cur);
 int native_cursor_claim_result(CursorObject *cur);
 void native_cursor_yield(CursorObject *cur);
 
+/* Lets the old result go, has prepare set the statement up and runs it: the cursor, a new
+ * reference, or NULL with an exception. prepare makes cur->stmt unless it is there; -1: it has
+ * raised. */
+PyObject *native_cursor_run(CursorObject *cur, int (*prepare)(CursorObject *, void *), void *arg);
+
 #endif

@@ -6,6 +6,7 @@ The work is done in C (mortar._native); what is here is names, defaults and docu
 from __future__ import annotations
 
 import atexit
+import re
 import warnings
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +23,7 @@ from .exc import *  # noqa: F403  older programs look for client.Error and its l
 
 if TYPE_CHECKING:
     import pyarrow
+    from typing_extensions import Self
 
 DEFAULT_ARRAY_SIZE = 100000
 DEFAULT_RESULT_BUFFER_SIZE_BYTES = 104857600
@@ -102,21 +104,44 @@ class Cursor(_native.Cursor):
         """Raises NotSupportedError."""
         _not_yet("execute_async()")
 
-    def catalogs(self) -> NoReturn:
-        """Raises NotSupportedError; `SHOW CATALOGS` works."""
-        _not_yet("catalogs()")
+    def catalogs(self) -> Self:
+        """The catalogs. As with execute(), rows are fetched afterwards; returns self."""
+        return self._metadata("catalogs", None, None, None, None, None)
 
-    def schemas(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises NotSupportedError; `SHOW SCHEMAS` works."""
-        _not_yet("schemas()")
+    def schemas(self, catalog_name: str | None = None, schema_name: str | None = None) -> Self:
+        """The schemas whose names fit. Names are patterns: `%` for any text, `_` for one
+        character, `\\` before a character that means itself. None, which is no filter, is not the
+        empty text, which fits no name."""
+        catalog = self._catalog(catalog_name)
+        return self._metadata("schemas", catalog, schema_name, None, None, None)
 
-    def tables(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises NotSupportedError; `SHOW TABLES` works."""
-        _not_yet("tables()")
+    def tables(
+        self,
+        catalog_name: str | None = None,
+        schema_name: str | None = None,
+        table_name: str | None = None,
+        table_types: Sequence[str] | None = None,
+    ) -> Self:
+        """The tables and views whose names fit, as with schemas(), and whose type is one of
+        table_types, such as `["VIEW"]`; None or nothing in it: of all types."""
+        catalog = self._catalog(catalog_name)
+        return self._metadata("tables", catalog, schema_name, table_name, None, table_types)
 
-    def columns(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises NotSupportedError; `SHOW COLUMNS` works."""
-        _not_yet("columns()")
+    def columns(
+        self,
+        catalog_name: str | None = None,
+        schema_name: str | None = None,
+        table_name: str | None = None,
+        column_name: str | None = None,
+    ) -> Self:
+        """The columns whose names fit, as with schemas(), in their order."""
+        catalog = self._catalog(catalog_name)
+        return self._metadata("columns", catalog, schema_name, table_name, column_name, None)
+
+    def _catalog(self, name: str | None) -> str | None:
+        if name is None or not self.connection._escape_catalog_name:
+            return name
+        return re.sub(r"(?<!\\)_", r"\\_", name)
 
 
 def _as_pyarrow(table: _native.Table) -> Any:
@@ -143,6 +168,8 @@ class Connection(_native.Connection):
     InternalError = exc.InternalError
     ProgrammingError = exc.ProgrammingError
     NotSupportedError = exc.NotSupportedError
+
+    _escape_catalog_name = False
 
     def commit(self) -> None:
         """Does nothing: every statement commits itself."""
@@ -289,10 +316,12 @@ def connect(
     `_port`, `_connection_uri` (a whole URL instead of hostname and path), `user_agent_entry`,
     `username` and `password` (basic authorisation, for Spark and Hive), `_tls_no_verify`,
     `_tls_verify_hostname`, `_tls_trusted_ca_file`, `_socket_timeout` (seconds), `proxy`,
-    `connect_timeout_ms`, `read_timeout_ms`, `page_rows`, `page_bytes`, `use_inline_params`. A
+    `connect_timeout_ms`, `read_timeout_ms`, `page_rows`, `page_bytes`, `use_inline_params`,
+    `escape_catalog_name` (a `_` in the catalog of schemas(), tables() and columns() means itself). A
     keyword that nobody knows gets one warning.
     """
     inline = _inline(keywords)
+    escape_catalog_name = bool(keywords.pop("escape_catalog_name", False))
     options = _address(server_hostname, keywords)
     if http_path and "http_path" not in dict(options):
         options.append(("http_path", http_path))
@@ -303,6 +332,7 @@ def connect(
     connection = Connection(options, settings, Cursor)
     if inline:
         connection.use_inline_params = inline
+    connection._escape_catalog_name = escape_catalog_name
     _connections.add(connection)
     return connection
 

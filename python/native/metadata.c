@@ -1,0 +1,130 @@
+/* From Python's arguments to a struct mortar_metadata. Which filter goes with which call is known
+ * below. */
+#include "python/native/metadata.h"
+
+#include <string.h>
+
+#include "python/native/errors.h"
+
+static const struct {
+  const char *name;
+  enum mortar_metadata_kind kind;
+} kinds[] = {
+    {"catalogs", MORTAR_METADATA_CATALOGS},
+    {"schemas", MORTAR_METADATA_SCHEMAS},
+    {"tables", MORTAR_METADATA_TABLES},
+    {"columns", MORTAR_METADATA_COLUMNS},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* The arguments, borrowed, and the texts of table_types. */
+struct question {
+  const char *kind;
+  PyObject *catalog, *schema, *table, *column, *types;
+  PyObject *type_list; /* counted */
+  const char **type_texts;
+  struct mortar_metadata metadata;
+};
+
+static int refuse(CursorObject *cur, const char *name, const char *problem)
+{
+  char text[100];
+
+  (void)snprintf(text, sizeof text, "%s %s", name, problem);
+  (void)native_raise_text(cur->conn->state, "ProgrammingError", text);
+  return -1;
+}
+
+/* A C text can't hold NUL, and no name does. */
+static int text_of(CursorObject *cur, const char *name, PyObject *given, const char **out)
+{
+  Py_ssize_t size;
+
+  *out = PyUnicode_Check(given) ? PyUnicode_AsUTF8AndSize(given, &size) : NULL;
+  if (*out && strlen(*out) == (size_t)size) return 0;
+  if (*out) return refuse(cur, name, "holds a NUL character");
+  if (!PyErr_Occurred()) return refuse(cur, name, "must be a str or None");
+  if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return -1;
+  PyErr_Clear();
+  return refuse(cur, name, "holds half a surrogate pair, which UTF-8 can't express");
+}
+
+static int name_of(CursorObject *cur, const char *name, PyObject *given, const char **out)
+{
+  return given == Py_None ? 0 : text_of(cur, name, given, out);
+}
+
+static int fill_names(CursorObject *cur, struct question *q)
+{
+  struct mortar_metadata *m = &q->metadata;
+
+  return name_of(cur, "catalog_name", q->catalog, &m->catalog) < 0 ||
+                 name_of(cur, "schema_name", q->schema, &m->schema) < 0 ||
+                 name_of(cur, "table_name", q->table, &m->table) < 0 ||
+                 name_of(cur, "column_name", q->column, &m->column) < 0
+             ? -1
+             : 0;
+}
+
+static int fill_types(CursorObject *cur, struct question *q)
+{
+  Py_ssize_t i, count;
+
+  if (q->types == Py_None) return 0;
+  if (PyUnicode_Check(q->types))
+    return refuse(cur, "table_types", "must be a list of str, or None");
+  q->type_list = PySequence_Tuple(q->types);
+  if (!q->type_list) return -1;
+  count = PyTuple_GET_SIZE(q->type_list);
+  q->type_texts = PyMem_New(const char *, (size_t)count + 1);
+  if (!q->type_texts) {
+    (void)PyErr_NoMemory();
+    return -1;
+  }
+  for (i = 0; i < count; i++)
+    if (text_of(cur, "table_types", PyTuple_GET_ITEM(q->type_list, i), &q->type_texts[i]) < 0)
+      return -1;
+  q->metadata.table_types = q->type_texts;
+  q->metadata.table_type_count = (size_t)count;
+  return 0;
+}
+
+static int fill_kind(struct question *q)
+{
+  size_t i;
+
+  for (i = 0; i < KINDS; i++) {
+    if (strcmp(q->kind, kinds[i].name) != 0) continue;
+    q->metadata.kind = kinds[i].kind;
+    return 0;
+  }
+  PyErr_Format(PyExc_ValueError, "there is no metadata call %s", q->kind);
+  return -1;
+}
+
+static int prepare(CursorObject *cur, void *question)
+{
+  struct question *q = question;
+  struct mortar_error err;
+
+  if (fill_kind(q) < 0 || fill_names(cur, q) < 0 || fill_types(cur, q) < 0) return -1;
+  if ((cur->stmt || mortar_statement_new(cur->conn->session, &cur->stmt, &err) == MORTAR_OK) &&
+      mortar_statement_set_metadata(cur->stmt, &q->metadata, &err) == MORTAR_OK)
+    return 0;
+  (void)native_raise(cur->conn->state, &err);
+  return -1;
+}
+
+PyObject *native_metadata(PyObject *op, PyObject *args)
+{
+  struct question q = {0};
+  PyObject *result;
+
+  if (!PyArg_ParseTuple(args, "sOOOOO", &q.kind, &q.catalog, &q.schema, &q.table, &q.column,
+                        &q.types))
+    return NULL;
+  result = native_cursor_run((CursorObject *)op, prepare, &q);
+  Py_XDECREF(q.type_list);
+  PyMem_Free(q.type_texts);
+  return result;
+}
