@@ -48,6 +48,7 @@ static uint32_t count_of(const struct mtr_TRowSet *page)
 
 static void check_whole_answers(const struct kiln_engine *engine)
 {
+  struct wire_handle op;
   struct fixture fx;
   int i;
 
@@ -66,6 +67,8 @@ static void check_whole_answers(const struct kiln_engine *engine)
     assert_int_equal(count_of(resp->direct_results->result_set->results), 3);
     assert_false(resp->direct_results->result_set->has_more_rows);
     assert_non_null(resp->direct_results->close_operation);
+    wire_keep(&op, resp->operation_handle->operation_id);
+    assert_int_equal(fixture_close(&fx, &op), MTR_STATUS_ERROR); /* it is closed, as was said */
   }
   fixture_stop(&fx);
 }
