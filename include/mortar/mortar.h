@@ -337,8 +337,9 @@ enum mortar_metadata_kind {
 };
 
 /* Filters are patterns: % stands for any text, _ for one character, and a backslash takes the
- * meaning from the character behind it. NULL: no filter; an empty text is one that no name meets.
- * The server decides whether upper and lower case differ, and whether catalog is a pattern, too. */
+ * meaning from the character behind it. NULL: no filter. The server decides whether upper and lower
+ * case differ, whether catalog is a pattern, too, and what an empty text means: most find nothing
+ * by it, Spark everything. */
 struct mortar_metadata {
   enum mortar_metadata_kind kind;
   const char *catalog, *schema, *table;

@@ -433,9 +433,11 @@ def test_types_and_kinds_of_tables(keyed):
         ("MINIMUM_SCALE", "smallint"), ("MAXIMUM_SCALE", "smallint"), ("SQL_DATA_TYPE", "int"),
         ("SQL_DATETIME_SUB", "int"), ("NUM_PREC_RADIX", "int")]  # fmt: skip
     types = {row[0]: row for row in rows}
-    assert types["DECIMAL"][1:6] == (3, 38, None, None, "precision,scale")
-    assert types["STRING"][1:9] == (12, None, "'", "'", None, 1, True, 3)
-    assert types["INT"][1] == 4 and types["STRUCT"][1] == 2002 and len(types) == 17
+    # As Spark 4.3 has them.
+    assert types["DECIMAL"][1:] == (3, 38, *[None] * 3, 1, False, 3, *[False] * 3, None, 0, 0, None, None, 10)
+    assert types["STRING"][1:] == (12, *[None] * 4, 1, True, 3, True, False, False, None, 0, 0, *[None] * 3)
+    assert types["STRUCT"][1:] == (2002, *[None] * 4, 1, False, 0, True, False, False, None, 0, 0, *[None] * 3)
+    assert types["INT"][1:3] == (4, 10) and len(types) == 19
     assert ask_as_hive(keyed, "GetTableTypes") == ([("TABLE_TYPE", "string")], [("TABLE",), ("VIEW",)])
 
 
@@ -443,7 +445,7 @@ def test_functions(keyed):
     columns, rows = ask_as_hive(keyed, "GetFunctions", functionName="ab_")
     assert columns == [("FUNCTION_CAT", "string"), ("FUNCTION_SCHEM", "string"), ("FUNCTION_NAME", "string"),
                        ("REMARKS", "string"), ("FUNCTION_TYPE", "int"), ("SPECIFIC_NAME", "string")]
-    assert (None, None, "abs", "", 1, "abs") in rows
+    assert (None, None, "abs", "", 0, "abs") in rows
     assert all(len(row[2]) == 3 and row[2].startswith("ab") for row in rows)
     assert ask_as_hive(keyed, "GetFunctions", functionName="no_such_function")[1] == []
 

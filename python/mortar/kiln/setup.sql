@@ -283,28 +283,29 @@ CREATE MACRO kiln.main.type_name(t) AS CASE WHEN t IN ('"NULL"', 'NULL') THEN 'V
   '([^,]) ', '\1: ', 'g'), 'STRUCT(', 'STRUCT<'), 'MAP(', 'MAP<'), 'ARRAY(', 'ARRAY<'), ')', '>'),
   'decimal{', 'DECIMAL('), '}', ')') END;
 
--- A type's number in java.sql.Types; its size in bytes; digits, scale and radix of numbers; how its
--- literals begin and end.
+-- A type's number in java.sql.Types; its size in bytes; digits, scale and radix of numbers.
 CREATE TABLE kiln.main.jdbc_types (name VARCHAR, code INTEGER, bytes INTEGER, digits INTEGER,
-  scale INTEGER, radix INTEGER, prefix VARCHAR, suffix VARCHAR);
+  scale INTEGER, radix INTEGER);
 INSERT INTO kiln.main.jdbc_types VALUES
-  ('VOID', 0, 1, NULL, NULL, NULL, NULL, NULL),
-  ('BOOLEAN', 16, 1, NULL, NULL, NULL, NULL, NULL),
-  ('TINYINT', -6, 1, 3, 0, 10, NULL, NULL),
-  ('SMALLINT', 5, 2, 5, 0, 10, NULL, NULL),
-  ('INT', 4, 4, 10, 0, 10, NULL, NULL),
-  ('BIGINT', -5, 8, 19, 0, 10, NULL, NULL),
-  ('FLOAT', 6, 4, 7, 7, 10, NULL, NULL),
-  ('DOUBLE', 8, 8, 15, 15, 10, NULL, NULL),
-  ('DECIMAL', 3, 16, 38, NULL, 10, NULL, NULL),
-  ('STRING', 12, NULL, NULL, NULL, NULL, '''', ''''),
-  ('BINARY', -2, NULL, NULL, NULL, NULL, 'X''', ''''),
-  ('DATE', 91, 4, NULL, NULL, NULL, 'DATE''', ''''),
-  ('TIMESTAMP', 93, 8, NULL, 6, NULL, 'TIMESTAMP''', ''''),
-  ('TIMESTAMP_NTZ', 93, 8, NULL, 6, NULL, 'TIMESTAMP_NTZ''', ''''),
-  ('ARRAY', 2003, NULL, NULL, NULL, NULL, NULL, NULL),
-  ('MAP', 2000, NULL, NULL, NULL, NULL, NULL, NULL),
-  ('STRUCT', 2002, NULL, NULL, NULL, NULL, NULL, NULL);
+  ('VOID', 0, 1, NULL, NULL, NULL),
+  ('BOOLEAN', 16, 1, NULL, NULL, NULL),
+  ('TINYINT', -6, 1, 3, 0, 10),
+  ('SMALLINT', 5, 2, 5, 0, 10),
+  ('INT', 4, 4, 10, 0, 10),
+  ('BIGINT', -5, 8, 19, 0, 10),
+  ('FLOAT', 6, 4, 7, 7, 10),
+  ('DOUBLE', 8, 8, 15, 15, 10),
+  ('DECIMAL', 3, 16, 38, NULL, 10),
+  ('STRING', 12, NULL, NULL, NULL, NULL),
+  ('CHAR', 1, NULL, NULL, NULL, NULL),
+  ('VARCHAR', 12, NULL, NULL, NULL, NULL),
+  ('BINARY', -2, NULL, NULL, NULL, NULL),
+  ('DATE', 91, 4, NULL, NULL, NULL),
+  ('TIMESTAMP', 93, 8, NULL, 6, NULL),
+  ('TIMESTAMP_NTZ', 93, 8, NULL, 6, NULL),
+  ('ARRAY', 2003, NULL, NULL, NULL, NULL),
+  ('MAP', 2000, NULL, NULL, NULL, NULL),
+  ('STRUCT', 2002, NULL, NULL, NULL, NULL);
 
 CREATE VIEW kiln.main.metadata_catalogs AS
   SELECT catalog_name AS TABLE_CAT FROM kiln.main.information_catalogs;
@@ -341,20 +342,19 @@ CREATE VIEW kiln.main.metadata_columns AS
     WHERE starts_with(database_name, 'k_') AND NOT internal) c
   LEFT JOIN kiln.main.jdbc_types j ON j.name = regexp_extract(c.shown, '^[A-Z_]+');
 CREATE VIEW kiln.main.metadata_type_info AS
-  SELECT name AS TYPE_NAME, code AS DATA_TYPE, digits AS PRECISION, prefix AS LITERAL_PREFIX,
-    suffix AS LITERAL_SUFFIX,
-    CASE name WHEN 'DECIMAL' THEN 'precision,scale' END AS CREATE_PARAMS, 1::SMALLINT AS NULLABLE,
+  SELECT name AS TYPE_NAME, code AS DATA_TYPE, digits AS PRECISION,
+    CAST(NULL AS VARCHAR) AS LITERAL_PREFIX, CAST(NULL AS VARCHAR) AS LITERAL_SUFFIX,
+    CAST(NULL AS VARCHAR) AS CREATE_PARAMS, 1::SMALLINT AS NULLABLE,
     name = 'STRING' AS CASE_SENSITIVE,
-    CASE WHEN code >= 2000 THEN 0 WHEN code = 12 THEN 3 ELSE 2 END::SMALLINT AS SEARCHABLE,
+    CASE WHEN code >= 2000 THEN 0 ELSE 3 END::SMALLINT AS SEARCHABLE,
     radix IS NULL AS UNSIGNED_ATTRIBUTE, false AS FIXED_PREC_SCALE, false AS AUTO_INCREMENT,
-    name AS LOCAL_TYPE_NAME, 0::SMALLINT AS MINIMUM_SCALE,
-    CASE name WHEN 'DECIMAL' THEN 38 ELSE 0 END::SMALLINT AS MAXIMUM_SCALE,
-    CAST(NULL AS INTEGER) AS SQL_DATA_TYPE, CAST(NULL AS INTEGER) AS SQL_DATETIME_SUB,
-    radix AS NUM_PREC_RADIX
+    CAST(NULL AS VARCHAR) AS LOCAL_TYPE_NAME, 0::SMALLINT AS MINIMUM_SCALE,
+    0::SMALLINT AS MAXIMUM_SCALE, CAST(NULL AS INTEGER) AS SQL_DATA_TYPE,
+    CAST(NULL AS INTEGER) AS SQL_DATETIME_SUB, radix AS NUM_PREC_RADIX
   FROM kiln.main.jdbc_types;
 CREATE VIEW kiln.main.metadata_functions AS
   SELECT DISTINCT CAST(NULL AS VARCHAR) AS FUNCTION_CAT, CAST(NULL AS VARCHAR) AS FUNCTION_SCHEM,
-    function_name AS FUNCTION_NAME, '' AS REMARKS, 1 AS FUNCTION_TYPE,
+    function_name AS FUNCTION_NAME, '' AS REMARKS, 0 AS FUNCTION_TYPE,
     function_name AS SPECIFIC_NAME
   FROM duckdb_functions() WHERE regexp_full_match(function_name, '[a-z_][a-z0-9_]*');
 

@@ -110,8 +110,8 @@ class Cursor(_native.Cursor):
 
     def schemas(self, catalog_name: str | None = None, schema_name: str | None = None) -> Self:
         """The schemas whose names fit. Names are patterns: `%` for any text, `_` for one
-        character, `\\` before a character that means itself. None, which is no filter, is not the
-        empty text, which fits no name."""
+        character, `\\` before a character that means itself. None is no filter; what an
+        empty text means is the server's business."""
         catalog = self._catalog(catalog_name)
         return self._metadata("schemas", catalog, schema_name, None, None, None)
 
