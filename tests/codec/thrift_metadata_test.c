@@ -155,7 +155,8 @@ static void back_from_the_wire(void **state)
     rig_init(&r, i, &everything);
     assert_int_equal(mtr_metadata_to_request(&r.call, &r.arena, &r.request, NULL), MORTAR_OK);
     mtr_buf_reset(&bytes);
-    assert_int_equal(mtr_message_write(&bytes, MTR_MESSAGE_CALL, mtr_metadata_call_name(i), 1,
+    assert_int_equal(mtr_message_write(&bytes, MTR_MESSAGE_CALL,
+                                       mtr_metadata_call_name((enum mortar_metadata_kind)i), 1,
                                        r.info, r.request, NULL),
                      MORTAR_OK);
     read = mtr_arena_alloc(&r.arena, 1, r.info->size);
