@@ -41,7 +41,7 @@ static enum mortar_status add_routes(struct kiln_server *server,
     const struct kiln_canned_reply *reply = &command->replies[i];
     MTR_TRY(read_file(reply->file, &bodies->file[i], err));
     MTR_TRY(kiln_server_route(server, reply->path, reply->status, reply->type, bodies->file[i].data,
-                              bodies->file[i].size, 0, err));
+                              bodies->file[i].size, reply->delay_us, err));
   }
   return MORTAR_OK;
 }

@@ -17,6 +17,7 @@ enum option_id {
   OPT_ROWS,
   OPT_CHECKSUM,
   OPT_REPLY,
+  OPT_REPLY_TIME,
   OPT_FAULTS,
   OPT_READY_FILE,
   OPT_HELP,
@@ -33,6 +34,7 @@ static const struct option known[] = {
     {"rows", required_argument, NULL, OPT_ROWS},
     {"checksum", no_argument, NULL, OPT_CHECKSUM},
     {"reply", required_argument, NULL, OPT_REPLY},
+    {"reply-time", required_argument, NULL, OPT_REPLY_TIME},
     {"faults", required_argument, NULL, OPT_FAULTS},
     {"ready-file", required_argument, NULL, OPT_READY_FILE},
     {"help", no_argument, NULL, OPT_HELP},
@@ -56,6 +58,7 @@ const char *kiln_canned_usage(void)
          "  --checksum           LZ4 frames with checksums\n"
          "  --reply PATH=STATUS:TYPE:FILE\n"
          "                       answer this path with a file; may be repeated\n"
+         "  --reply-time MS      hold the replies of each following --reply back for so long (0)\n"
          "  --faults FILE        misbehave by this fault script; \"on\" begins without rules\n"
          "  --ready-file FILE    write the ready line there too\n"
          "  --help, --version\n"
@@ -78,13 +81,14 @@ static enum mortar_status number(const char *name, const char *text, uint64_t mi
 }
 
 /* Milliseconds, with a fraction if wanted. */
-static enum mortar_status server_time(const char *text, int64_t *us, struct mortar_error *err)
+static enum mortar_status milliseconds(const char *name, const char *text, int64_t *us,
+                                       struct mortar_error *err)
 {
   char *end = NULL;
   double ms = strtod(text, &end);
 
   if (end == text || *end || !(ms >= 0 && ms <= 3600000))
-    return mtr_fail(err, MORTAR_INVALID, "--server-time %s: milliseconds up to an hour are wanted",
+    return mtr_fail(err, MORTAR_INVALID, "--%s %s: milliseconds up to an hour are wanted", name,
                     text);
   *us = (int64_t)(ms * 1000);
   return MORTAR_OK;
@@ -112,6 +116,7 @@ static enum mortar_status add_reply(char *text, struct kiln_canned_command *out,
   reply->status = (int)status;
   reply->type = first + 1;
   reply->file = second + 1;
+  reply->delay_us = out->reply_delay_us;
   out->reply_count++;
   return MORTAR_OK;
 }
@@ -148,7 +153,7 @@ static enum mortar_status take(int id, char *value, struct kiln_canned_command *
       out->server.cert_out = value;
       return MORTAR_OK;
     case OPT_SERVER_TIME:
-      return server_time(value, &out->canned.server_time_us, err);
+      return milliseconds("server-time", value, &out->canned.server_time_us, err);
     case OPT_BATCHES:
       return number("batches", value, 1, KILN_CANNED_MAX_BATCHES, &out->canned.batches, err);
     case OPT_ROWS:
@@ -158,6 +163,8 @@ static enum mortar_status take(int id, char *value, struct kiln_canned_command *
       return MORTAR_OK;
     case OPT_REPLY:
       return add_reply(value, out, err);
+    case OPT_REPLY_TIME:
+      return milliseconds("reply-time", value, &out->reply_delay_us, err);
     case OPT_FAULTS:
       take_faults(value, &out->server);
       return MORTAR_OK;

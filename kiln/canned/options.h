@@ -11,6 +11,7 @@ enum { KILN_CANNED_MAX_REPLIES = 64 };
 struct kiln_canned_reply {
   const char *path, *type, *file;
   int status;
+  int64_t delay_us; /* --reply-time as it was before the --reply */
 };
 
 struct kiln_canned_command {
@@ -19,6 +20,7 @@ struct kiln_canned_command {
   const char *ready_file;
   struct kiln_canned_reply replies[KILN_CANNED_MAX_REPLIES];
   int reply_count;
+  int64_t reply_delay_us; /* for the next --reply */
   bool help, version;
 };
 

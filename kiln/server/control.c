@@ -11,6 +11,7 @@
 #include "kiln/server/fault_apply.h"
 #include "kiln/server/http.h"
 #include "kiln/server/json.h"
+#include "kiln/server/tls.h"
 
 /* 1,024 rules of a few hundred bytes, and bodies of replies that stay legible. */
 enum { SCRIPT_LIMIT = 4 * 1024 * 1024 };
@@ -108,6 +109,7 @@ static void answer_stats(struct kiln_core *core, struct evhttp_request *http)
   const struct kiln_attempts *attempts = core->faults ? &core->faults->attempts : NULL;
   struct mtr_buf json;
 
+  if (core->tls) kiln_tls_counts(core->tls, &core->stats.tls_handshakes, &core->stats.tls_resumed);
   mtr_buf_init(&json, NULL, "statistics", ANSWER_LIMIT);
   if (kiln_stats_json(&core->stats, attempts, &json, NULL) == MORTAR_OK)
     send_buffer(http, 200, &json);

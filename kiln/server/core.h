@@ -4,6 +4,7 @@
 #define KILN_SERVER_CORE_H
 
 #include <event2/event.h>
+#include <openssl/ssl.h>
 
 #include "kiln/server/clock.h"
 #include "kiln/server/ids.h"
@@ -32,6 +33,7 @@ struct kiln_core {
   struct event *nudge;        /* interrupts these again and again */
   bool stopping;
   struct kiln_stats stats;
+  SSL_CTX *tls; /* kiln_server's; NULL: without TLS */
   struct kiln_clock clock;
   struct kiln_faults *faults; /* NULL: not allowed */
 };

@@ -155,6 +155,7 @@ void kiln_http_on_request(struct evhttp_request *http, void *arg)
   struct kiln_core *core = front->core;
   const char *path = path_of(http);
 
+  core->stats.requests++;
   if (core->faults && kiln_fault_on_request(core, http)) return;
   if (kiln_control_is_path(path))
     kiln_control_answer(core, path, http);

@@ -287,6 +287,7 @@ static enum mortar_status make_http(struct kiln_server *server, const struct kil
   if (!options->tls) return MORTAR_OK;
   MTR_TRY(kiln_tls_context(options->cert_file, options->key_file, options->cert_out, &server->tls,
                            err));
+  server->core.tls = server->tls;
   if (!server->core.faults) evhttp_set_bevcb(server->http, secure_connection, server->tls);
   return MORTAR_OK;
 }

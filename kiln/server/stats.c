@@ -124,6 +124,9 @@ static bool fill(json_t *root, const struct kiln_stats *stats)
          json_object_set_new(root, "uptime_seconds", json_real(uptime)) == 0 &&
          put_number(root, "exchanges_total", stats->exchanges) &&
          json_object_set_new(root, "exchanges", calls_json(stats)) == 0 &&
+         put_number(root, "requests", stats->requests) &&
+         put_number(root, "tls_handshakes", stats->tls_handshakes) &&
+         put_number(root, "tls_resumed", stats->tls_resumed) &&
          put_number(root, "sessions_open", stats->sessions_open) &&
          put_number(root, "sessions_total", stats->sessions_total) &&
          put_number(root, "operations_open", stats->operations_open) &&

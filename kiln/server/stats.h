@@ -40,6 +40,8 @@ struct kiln_stats {
   int64_t started; /* of the monotonic clock */
   uint64_t calls[KILN_CALL_COUNT];
   uint64_t errors, bytes_in, bytes_out, exchanges;
+  uint64_t requests; /* of HTTP, on whatever path; exchanges are those with calls */
+  uint64_t tls_handshakes, tls_resumed; /* all, and those that went on with an earlier session */
   uint64_t sessions_open, sessions_total, operations_open, operations_total;
   uint64_t other_texts; /* executed, but their text did not fit into the table */
   struct kiln_stats_text texts[KILN_STATS_TEXTS];

@@ -140,3 +140,9 @@ done:
   SSL_CTX_free(ctx);
   return st;
 }
+
+void kiln_tls_counts(SSL_CTX *ctx, uint64_t *handshakes, uint64_t *resumed)
+{
+  *handshakes = (uint64_t)SSL_CTX_sess_accept_good(ctx);
+  *resumed = (uint64_t)SSL_CTX_sess_hits(ctx);
+}

@@ -16,4 +16,7 @@ MORTAR_MUST_USE enum mortar_status kiln_tls_context(const char *cert_file, const
                                                     const char *cert_out, SSL_CTX **out,
                                                     struct mortar_error *err);
 
+/* Handshakes that were completed, and those of them that resumed an earlier session. */
+void kiln_tls_counts(SSL_CTX *ctx, uint64_t *handshakes, uint64_t *resumed);
+
 #endif

@@ -6,10 +6,13 @@ holds kiln/canned/kiln-canned.
 
 import datetime
 import decimal
+import http.client
 import json
 import os
 import pathlib
 import signal
+import socket
+import ssl
 import subprocess
 import urllib.error
 import urllib.request
@@ -165,6 +168,8 @@ def test_statistics_replies_and_unknown_paths(tmp_path):
         assert stats["exchanges"]["ExecuteStatement"] == 1
         assert stats["statements"] == {"SELECT 1": 1}
         assert stats["sessions_open"] == 0
+        assert stats["requests"] == stats["exchanges_total"] + 1  # this question
+        assert stats["tls_handshakes"] == stats["tls_resumed"] == 0
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(server.root + "/api/x")
         assert caught.value.code == 418
@@ -174,10 +179,57 @@ def test_statistics_replies_and_unknown_paths(tmp_path):
         assert caught.value.code == 404
 
 
+def ask(connection, path):
+    """Sends a request whose reply is not read yet."""
+    connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+
+
+def read_reply(connection):
+    """Status and body of the one reply that comes."""
+    response = http.client.HTTPResponse(connection)
+    response.begin()
+    return response.status, response.read()
+
+
+def test_reply_time_holds_for_the_replies_behind_it(tmp_path):
+    answer = tmp_path / "answer"
+    answer.write_text("x")
+    arguments = ["--reply", f"/before=200:text/plain:{answer}", "--reply-time", "60000"]
+    arguments += ["--reply", f"/held=200:text/plain:{answer}", "--reply-time", "0"]
+    arguments += ["--reply", f"/after=200:text/plain:{answer}"]
+    with Canned(*arguments) as server:
+        where = ("127.0.0.1", server.port)
+        with socket.create_connection(where) as held, socket.create_connection(where) as other:
+            ask(held, "/held")
+            for path in ("/before", "/after"):
+                ask(other, path)
+                assert read_reply(other) == (200, b"x")
+            held.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                held.recv(1)
+
+
+def test_resumed_handshakes_are_counted(tmp_path):
+    cert = tmp_path / "cert.pem"
+    session, seen = None, []
+    with Canned("--tls", "--cert-out", str(cert)) as server:
+        context = ssl.create_default_context(cafile=cert)
+        for _ in range(2):
+            with socket.create_connection(("127.0.0.1", server.port)) as plain_socket:
+                with context.wrap_socket(
+                    plain_socket, server_hostname="127.0.0.1", session=session
+                ) as connection:
+                    ask(connection, "/kiln/stats")
+                    stats = json.loads(read_reply(connection)[1])
+                    session = connection.session
+            seen.append((stats["tls_handshakes"], stats["tls_resumed"]))
+    assert seen == [(1, 0), (2, 1)]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["--port", "70000"], ["--rows", "x"], ["--rows", "5", "--batches", "6"], ["--what"],
-     ["--server-time", "-1"], ["--reply", "nonsense"], ["--cert-out", "x"], ["extra"]],
+     ["--server-time", "-1"], ["--reply-time", "x"], ["--reply", "nonsense"], ["--cert-out", "x"], ["extra"]],
 )
 def test_bad_options_are_refused(arguments):
     program = pathlib.Path(BUILD) / "kiln" / "canned" / "kiln-canned"
