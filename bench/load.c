@@ -176,6 +176,7 @@ static void fill_report(struct load_report *out, const struct histogram *all, st
   out->seconds = seconds;
   out->user_seconds = after.user_seconds - before.user_seconds;
   out->system_seconds = after.system_seconds - before.system_seconds;
+  out->switches = after.switches - before.switches;
   out->p50_ns = histogram_quantile(all, 0.50);
   out->p99_ns = histogram_quantile(all, 0.99);
   out->max_rss_kb = after.max_rss_kb;
@@ -222,6 +223,7 @@ void load_print(const struct load_report *r)
   printf(", \"cpu_us\": %.4f, \"user_us\": %.4f, \"system_us\": %.4f",
          (r->user_seconds + r->system_seconds) / n * 1e6, r->user_seconds / n * 1e6,
          r->system_seconds / n * 1e6);
-  printf(", \"p50_us\": %.3f, \"p99_us\": %.3f, \"max_rss_kb\": %lld", (double)r->p50_ns / 1e3,
-         (double)r->p99_ns / 1e3, (long long)r->max_rss_kb);
+  printf(", \"p50_us\": %.3f, \"p99_us\": %.3f, \"switches\": %.3f, \"max_rss_kb\": %lld",
+         (double)r->p50_ns / 1e3, (double)r->p99_ns / 1e3, (double)r->switches / n,
+         (long long)r->max_rss_kb);
 }

@@ -20,6 +20,7 @@ struct load_report {
   int64_t statements;                           /* of all threads, without the warm-up */
   double seconds, user_seconds, system_seconds; /* of the measured part */
   int64_t p50_ns, p99_ns;
+  int64_t switches; /* voluntary context switches */
   int64_t max_rss_kb;
 };
 

@@ -12,18 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "bench/load.h"
+#include "bench/message.h"
 
 enum {
   REQUEST_MAX = 64 << 20, /* servers refuse longer ones */
   HEAD_MAX = 64 << 10,    /* of a reply; servers send 1 KB */
-  REPLY_MAX = 1 << 30,
-  RECEIVE_SECONDS = 60 /* a server that is silent for longer is taken as gone */
+  RECEIVE_SECONDS = 60    /* a server that is silent for longer is taken as gone */
 };
 
 struct bytes {
@@ -121,50 +120,28 @@ static bool receive(int fd, char *data, size_t size, size_t *have)
 
 /* ---- Learning the length of a reply -------------------------------------------------------- */
 
-/* The bytes of head and body together; 0 when the head does not say. Cuts the head into lines. */
-static size_t reply_size_of(char *head, size_t head_size)
+/* Receives until the head is complete, and says how long the whole reply is; data is ended with NUL
+ * and may hold some of the body. */
+static bool receive_head(int fd, char data[HEAD_MAX + 1], size_t *have, size_t *size)
 {
-  static const char name[] = "content-length:";
-  const char *line = head;
-  int64_t length;
-
-  head[head_size - 2] = '\0'; /* the last header line keeps its end */
-  if (strncmp(head, "HTTP/1.1 200 ", 13) != 0) return 0;
-  while (line && strncasecmp(line, name, sizeof name - 1) != 0) {
-    line = strstr(line, "\r\n");
-    if (line) line += 2;
-  }
-  if (!line) return 0;
-  line += sizeof name - 1;
-  *strstr(line, "\r\n") = '\0';
-  return load_number(line, 1, REPLY_MAX, &length) ? head_size + (size_t)length : 0;
-}
-
-/* Receives until the head is complete; data is ended with NUL and may hold some of the body. */
-static bool receive_head(int fd, char data[HEAD_MAX + 1], size_t *have, size_t *head_size)
-{
-  const char *end = NULL;
-
   *have = 0;
-  while (!end) {
+  do {
     if (*have == HEAD_MAX) return fail("reply", "its head has no end");
     if (!receive(fd, data, HEAD_MAX, have)) return false;
     data[*have] = '\0';
-    end = strstr(data, "\r\n\r\n");
-  }
-  *head_size = (size_t)(end - data) + 4;
+  } while (!message_size(data, size));
   return true;
 }
 
 static bool learn(struct client *client)
 {
   static char data[HEAD_MAX + 1]; /* clients learn one after the other */
-  size_t have, head_size, size;
+  size_t have, size;
 
   if (!send_all(client->fd, client->request)) return false;
-  if (!receive_head(client->fd, data, &have, &head_size)) return false;
-  size = reply_size_of(data, head_size);
-  if (size < have) return fail("reply", "not a 200 with a Content-Length");
+  if (!receive_head(client->fd, data, &have, &size)) return false;
+  if (strncmp(data, "HTTP/1.1 200 ", 13) != 0 || size < have)
+    return fail("reply", "not a 200 with a Content-Length");
   client->reply.data = malloc(size);
   if (!client->reply.data) return fail("reply", "out of memory");
   client->reply.size = size;

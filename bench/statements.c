@@ -88,6 +88,22 @@ static void close_clients(const struct bench_arguments *args, struct client *cli
   free(clients);
 }
 
+/* By the sessions' own counters; each has had one more, which opened it. */
+static double exchanges_of_one(const struct bench_arguments *args, const struct client *clients)
+{
+  const int sessions = args->shared ? 1 : args->plan.threads;
+  uint64_t exchanges = 0, statements = 0;
+  int i;
+
+  for (i = 0; i < sessions; i++) {
+    struct mortar_session_stats stats;
+    mortar_session_get_stats(clients[i].session, &stats);
+    exchanges += stats.exchanges - 1;
+    statements += stats.statements;
+  }
+  return statements ? (double)exchanges / (double)statements : 0;
+}
+
 static bool run_load(const struct bench_arguments *args, const struct client *clients,
                      void *const *list)
 {
@@ -96,6 +112,7 @@ static bool run_load(const struct bench_arguments *args, const struct client *cl
   if (!load_run(&args->plan, once, list, &report)) return false;
   printf("{\"program\": \"mortar\", \"threads\": %d, \"rows\": %lld, \"batches\": %lld, ",
          args->plan.threads, (long long)clients[0].rows, (long long)clients[0].batches);
+  printf("\"exchanges\": %.4f, ", exchanges_of_one(args, clients));
   load_print(&report);
   printf("}\n");
   return true;

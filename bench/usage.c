@@ -31,6 +31,7 @@ struct usage usage_now(void)
   (void)getrusage(RUSAGE_SELF, &ru);
   usage.user_seconds = seconds_of(ru.ru_utime);
   usage.system_seconds = seconds_of(ru.ru_stime);
+  usage.switches = ru.ru_nvcsw;
   read_memory(&usage);
   return usage;
 }

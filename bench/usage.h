@@ -7,6 +7,7 @@
 
 struct usage {
   double user_seconds, system_seconds; /* CPU of all threads */
+  int64_t switches;                    /* how often a thread went to sleep by itself */
   int64_t max_rss_kb;                  /* the most resident memory so far */
   int64_t rss_kb;                      /* resident memory now; both 0 where there is no /proc */
 };
