@@ -14,7 +14,7 @@ ifneq ($(MORTAR_SHARED),)
 export MORTAR_SHARED
 endif
 
-.PHONY: help build demo test quick lint format fuzz bench test-servers clean
+.PHONY: help build demo test quick lint format fuzz bench bench-full test-servers clean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,11 +49,14 @@ fuzz: ## Run each fuzzer for FUZZ_SECONDS (60)
 	@scripts/build.sh fuzz fuzz/all
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
 
-bench: ## Measure, beside the other clients
-	@scripts/setup.sh test
+bench: ## Measure beside the other clients; at most 10 minutes
+	@scripts/setup.sh bench
 	@scripts/build.sh release
 	@scripts/setup.sh install
 	@.venv/bin/python bench/run.py $(BENCH_ARGS)
+
+bench-full: ## The same with all rows and more rounds; half an hour
+	@$(MAKE) --no-print-directory bench BENCH_ARGS="--full $(BENCH_ARGS)"
 
 test-servers: ## Start and stop a real Spark Thrift Server (needs Java 17; brings pyspark, 500 MB)
 	@scripts/test_servers.sh

@@ -1,7 +1,7 @@
-"""Records the request of one Mortar statement, for the plain program to send again.
+"""Records the request of one Mortar statement, for the plain program to send again, and the reply,
+for the bare responder to answer with.
 
-A relay stands between mortar_bench and the server for two statements and keeps what the client
-sent. It forwards whole HTTP messages with a Content-Length, one connection, nothing else. It does
+A relay stands between mortar_bench and the server for two statements and keeps what both sent. It forwards whole HTTP messages with a Content-Length, one connection, nothing else. It does
 not forward CloseSession, so the recorded session lives on at the server and its statement can be
 sent again and again.
 """
@@ -36,7 +36,7 @@ def call_of(request):
 
 
 class Relay(threading.Thread):
-    """Takes one connection and keeps its requests; `failure` says why it ended early."""
+    """Takes one connection and keeps what passes; `failure` says why it ended early."""
 
     def __init__(self, address):
         super().__init__(daemon=True)
@@ -44,7 +44,7 @@ class Relay(threading.Thread):
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.listener.settimeout(SECONDS)
         self.port = self.listener.getsockname()[1]
-        self.requests = []
+        self.requests, self.replies = [], []
         self.failure = None
 
     def run(self):
@@ -64,11 +64,12 @@ class Relay(threading.Thread):
                 return
             self.requests.append(request)
             server.sendall(request)
-            client.sendall(read_message(answered))
+            self.replies.append(read_message(answered))
+            client.sendall(self.replies[-1])
 
 
 def record(program, address, sql):
-    """The request of `sql` in the steady state, after a first run of it in the same session."""
+    """Request and reply of `sql` in the steady state, after a first run of it in the same session."""
     relay = Relay(address)
     relay.start()
     command = [program, "--sql", sql, "--statements", "1", "--warm-up", "0"]
@@ -78,4 +79,4 @@ def record(program, address, sql):
     calls = [call_of(request) for request in relay.requests]
     if calls != [b"OpenSession", b"ExecuteStatement", b"ExecuteStatement"]:
         raise RuntimeError(f"a statement is not one exchange: {calls} ({relay.failure})")
-    return relay.requests[-1]
+    return relay.requests[-1], relay.replies[-1]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures Mortar beside what the machine can do, in one run.
+"""Measures Mortar beside other clients and beside what the machine can do, in one run.
 
 All numbers of a row come from rounds that lie side by side (plain, mortar, plain, mortar, ...), a
 ratio is made within each round, and what counts is the median: a machine that is slower for a
-while is slower for both. Nothing is compared with the numbers of another day. docs/benchmarks.md
-says what each row means; rows.py is where rows are added.
+while is slower for all. Nothing is compared with the numbers of another day. docs/benchmarks.md
+says what each row means; rows.py is where rows are added; report.py makes the pages of a run.
 """
 
 import argparse
@@ -12,32 +12,36 @@ import contextlib
 import json
 import os
 import platform
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from importlib import metadata
 from pathlib import Path
 
 import rows
+from clients import Settings
+from measures import Skipped, judge, summarise
 
 ROOT = Path(__file__).resolve().parent.parent
 MIN_ROUNDS = 5  # a median of fewer says little
-LIMIT_SECONDS = 540  # past this, no row runs more than MIN_ROUNDS
-QUICK = {"rounds": MIN_ROUNDS, "seconds": 0.3}
+QUICK = {"rounds": MIN_ROUNDS, "seconds": 0.1}
+PACKAGES = ("databricks-sql-connector", "databricks-sql-kernel", "pyarrow", "pandas")
+LIBRARIES = ("libcurl", "openssl", "liblz4")
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release",
                         help="folder of an optimised build (build/release)")
-    parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench" / "results.json",
-                        help="where the numbers go (build/bench/results.json)")
-    parser.add_argument("--rounds", type=int, default=11,
-                        help="rounds of each row, at least 5 (11)")
+    parser.add_argument("--out", type=Path,
+                        help="where the numbers go (build/bench/results.json; those of all rows "
+                        "in full length to bench/results/DATE.json)")
+    parser.add_argument("--full", action="store_true", help="all rows, 11 rounds of each")
+    parser.add_argument("--rounds", type=int, help="rounds of each row, at least 5 (5; 11 with --full)")
     parser.add_argument("--seconds", type=float, default=1.0,
                         help="of one program in one round, at most 10 (1)")
-    parser.add_argument("--quick", action="store_true", help="5 rounds of 0.3 seconds")
+    parser.add_argument("--quick", action="store_true", help="5 rounds of 0.1 seconds")
     parser.add_argument("--row", action="append", choices=[row.name for row in rows.ROWS],
                         help="only this row; may be repeated")
     parser.add_argument("--check", action="store_true",
@@ -45,9 +49,20 @@ def parse_arguments():
     args = parser.parse_args()
     if args.quick:
         vars(args).update(QUICK)
+    args.rounds = args.rounds or (11 if args.full else MIN_ROUNDS)
     if args.rounds < MIN_ROUNDS or not 0 < args.seconds <= 10:
         parser.error("--rounds must be 5 or more, --seconds above 0 and at most 10")
+    args.out = args.out or default_out(args)
     return args
+
+
+def default_out(args):
+    if args.quick or args.row:
+        return ROOT / "build" / "bench" / "results.json"
+    return ROOT / "bench" / "results" / f"{time.strftime('%Y-%m-%d')}.json"
+
+
+# ---- The machine -------------------------------------------------------------------------------
 
 
 def cpu_model():
@@ -58,61 +73,58 @@ def cpu_model():
     return platform.processor() or platform.machine()
 
 
+def versions():
+    """What the clients are made of. A library that nobody knows here is left out."""
+    found = {"Python": platform.python_version()}
+    for name in LIBRARIES:
+        with contextlib.suppress(OSError, subprocess.CalledProcessError):
+            command = ["pkg-config", "--modversion", name]
+            found[name] = subprocess.check_output(command, text=True).strip()
+    for name in PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
 def machine():
+    release = ".".join(platform.release().split(".")[:2])
     return {
         "cpu": cpu_model(),
         "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "system": f"{platform.system()} {release} {platform.machine()}",
         "load": [round(value, 2) for value in os.getloadavg()],
+        "versions": versions(),
     }
 
 
-def measure(row, args, deadline):
-    """All rounds of one row."""
+# ---- Rows --------------------------------------------------------------------------------------
+
+
+def measure(row, args):
+    """All rounds of one row, and the clients that are missing."""
     rounds = []
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mortar-bench-")))
-        one_round = row.prepare(rows.Settings(args.build, scratch, args.seconds), stack)
-        while len(rounds) < args.rounds:
-            if len(rounds) >= MIN_ROUNDS and time.monotonic() > deadline:
-                break
+        one_round, missing = row.prepare(Settings(args.build, scratch, args.seconds), stack)
+        for _ in range(args.rounds):
             rounds.append(one_round())
-    return rounds
+    return rounds, missing
 
 
-def summarise(rounds):
-    """Each measure over the rounds. `spread` is how far its ends are apart, in medians."""
-    summary = {}
-    for name in rounds[0]:
-        values = [a_round[name] for a_round in rounds]
-        median = statistics.median(values)
-        ends = {"median": median, "min": min(values), "max": max(values)}
-        summary[name] = ends | {"spread": (max(values) - min(values)) / median if median else 0.0}
-    return summary
-
-
-def judge(row, summary):
-    return [
-        {
-            "reach": str(reach),
-            "value": summary[reach.measure]["median"],
-            "met": reach.met(summary[reach.measure]["median"]),
-        }
-        for reach in row.reaches
-    ]
-
-
-def run_row(row, args, deadline):
+def run_row(row, args):
     """The numbers of a row as they are written down; one that can't be measured says why."""
     result = {"name": row.name, "title": row.title}
     try:
-        rounds = measure(row, args, deadline)
-    except (rows.Skipped, OSError, RuntimeError, ValueError, subprocess.SubprocessError) as problem:
-        reaches = [{"reach": str(reach), "value": None, "met": False} for reach in row.reaches]
-        return result | {"problem": str(problem), "reaches": reaches}
+        rounds, missing = measure(row, args)
+    except (Skipped, OSError, RuntimeError, ValueError, subprocess.SubprocessError) as problem:
+        return result | {"problem": str(problem), "reaches": judge(row.reaches, {})}
     summary = summarise(rounds)
-    reaches = judge(row, summary)
-    return result | {"summary": summary, "reaches": reaches, "rounds": rounds}
+    return result | {
+        "rounds": len(rounds),
+        "missing": missing,
+        "reaches": judge(row.reaches, summary),
+        "summary": summary,
+    }
 
 
 def print_row(row, result):
@@ -120,12 +132,16 @@ def print_row(row, result):
     if "problem" in result:
         print(f"  not measured: {result['problem']}", flush=True)
         return
-    print(f"  {'':<16}{'median':>12}{'min':>12}{'max':>12}{'spread':>9}")
+    print(f"  {'':<26}{'median':>12}{'min':>12}{'max':>12}{'spread':>9}")
     for name in row.shown:
+        if name not in result["summary"]:
+            continue
         ends = result["summary"][name]
         numbers = "".join(f"{ends[key]:>12.2f}" for key in ("median", "min", "max"))
-        print(f"  {name:<16}{numbers}{ends['spread']:>8.0%}")
-    print(f"  {len(result['rounds'])} rounds", flush=True)
+        print(f"  {name:<26}{numbers}{ends['spread']:>8.0%}")
+    for client, why in result["missing"].items():
+        print(f"  {client}: not measured: {why}")
+    print(f"  {result['rounds']} rounds", flush=True)
 
 
 def print_verdict(results):
@@ -133,27 +149,28 @@ def print_verdict(results):
     print()
     for result in results:
         for reach in result["reaches"]:
-            value = "not measured" if reach["value"] is None else f"{reach['value']:.2f}"
+            value = "not measured" if reach["value"] is None else f"{reach['value']:.4g}"
             word = "met" if reach["met"] else "NOT MET"
             print(f"{word:<8}{result['name']}: {reach['reach']}: {value}")
 
 
 def write_results(path, args, where, results):
     path.parent.mkdir(parents=True, exist_ok=True)
-    settings = {"rounds": args.rounds, "seconds": args.seconds}
+    settings = {"date": time.strftime("%Y-%m-%d"), "rounds": args.rounds, "seconds": args.seconds}
     text = json.dumps({"machine": where, "settings": settings, "rows": results}, indent=1)
     path.write_text(text + "\n")
+    print(f"\nwritten to {os.path.relpath(path)}")
 
 
 def main():
     args = parse_arguments()
-    deadline = time.monotonic() + LIMIT_SECONDS
     where = machine()
     print(f"{where['cpu']}, {where['cores']} cores, {where['system']}, load {where['load'][0]}")
-    chosen = [row for row in rows.ROWS if not args.row or row.name in args.row]
+    chosen = [row for row in rows.ROWS if row.name in (args.row or ()) or
+              not args.row and (args.full or not row.full)]
     results = []
     for row in chosen:
-        results.append(run_row(row, args, deadline))
+        results.append(run_row(row, args))
         print_row(row, results[-1])
     write_results(args.out, args, where, results)
     print_verdict(results)

@@ -4,6 +4,7 @@
 #   setup.sh build    Debian packages to build the library and Kiln's server
 #   setup.sh demo     those, and .venv
 #   setup.sh test     those, and what the tests need
+#   setup.sh bench    those, and the clients that the benchmarks compare with
 #   setup.sh install  this checkout, with Kiln and its engine, into .venv
 #
 # Packages are installed as root or through sudo where that asks for no password; otherwise the
@@ -127,11 +128,11 @@ need_mortar() {
   mv .venv/mortar.begun "$stamp"
 }
 
-need_test_requirements() {
-  local list=tests/python/requirements.txt stamp=.venv/tests.stamp
+need_requirements() { # LIST WHO
+  local list=$1 stamp=.venv/$2.stamp
   cmp -s "$list" "$stamp" && return
-  say "installing what the Python tests need into .venv"
-  pip install -r "$list"
+  say "installing what the $2 need into .venv"
+  pip install -r "$list" || return
   cp "$list" "$stamp"
 }
 
@@ -147,7 +148,7 @@ case ${1:-} in
     need_packages "${wanted[@]}"
     need_venv
     ;;
-  test)
+  test | bench)
     wanted+=("${test_packages[@]}")
     want_python
     want_clang_runtime
@@ -155,10 +156,12 @@ case ${1:-} in
     want_clang_runtime
     need_packages "${wanted[@]}"
     need_venv
-    need_test_requirements
+    need_requirements tests/python/requirements.txt tests
+    [ "$1" != bench ] || need_requirements bench/requirements.txt benchmarks ||
+      say "they are measured without it"
     ;;
   install)
     need_mortar
     ;;
-  *) die "usage: setup.sh build|demo|test|install" ;;
+  *) die "usage: setup.sh build|demo|test|bench|install" ;;
 esac
