@@ -120,7 +120,7 @@ class PythonProcess:
     def __init__(self, client, at, load, environment):
         command = [sys.executable, Path(__file__).with_name("load.py"), client, "--sql", load.sql]
         command += ["--threads", load.threads, "--fetch", load.fetch, at.uri]
-        command += ["--warm-up", 1 if load.server_ms else 50]
+        command += ["--warm-up", 5 if load.server_ms else 50]
         command += [] if load.counter is None else ["--counter", load.counter]
         command += ["--ca", at.ca_file] if at.ca_file else []
         self.name = client

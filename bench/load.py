@@ -4,8 +4,8 @@ clients.py; not a tool to compare clients by hand.
 
     load.py mortar|connector|kernel --sql SQL [--threads N] ... URI
 
-opens a session for each thread, prints one JSON line with the memory that they took, and then, for
-every line with a number of seconds that it reads, runs one round and prints its report as one JSON
+opens a session for each thread, warms up, prints one JSON line with the memory that the sessions
+took, and then, for every line with a number of seconds that it reads, runs one round and prints its report as one JSON
 line with the keys of load.c. It ends where its input ends.
 
 A statement is a new cursor, execute, fetch and close. Warm-up and imports are not counted.
@@ -107,6 +107,16 @@ def waited_for_core():
         return 0.0
 
 
+def moment():
+    """Wall clock, CPU and waiting of this thread, all of one moment: none that lost its core between
+    the readings."""
+    while True:
+        waited = waited_for_core()
+        wall, cpu = time.perf_counter(), time.thread_time()
+        if waited_for_core() == waited:
+            return wall, cpu, waited
+
+
 # ---- Threads -----------------------------------------------------------------------------------
 
 
@@ -118,8 +128,6 @@ class Worker(threading.Thread):
 
     def run(self):
         sql, fetch = self.args.sql, self.args.fetch
-        for _ in range(self.args.warm_up):
-            statement(self.connection, sql, fetch)
         self.barrier.wait()
         now = time.perf_counter()
         end = now + self.seconds
@@ -142,12 +150,12 @@ class Counter(threading.Thread):
 
     def run(self):
         os.sched_setaffinity(0, {self.core})  # of this thread only
-        wall, cpu, waited = time.perf_counter(), time.thread_time(), waited_for_core()
+        before = moment()
         while not self.stop:
             for _ in range(100):
                 pass
-        wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
-        self.lost = wall - cpu - (waited_for_core() - waited)
+        wall, cpu, waited = (after - earlier for after, earlier in zip(moment(), before))
+        self.lost = wall - cpu - waited
 
     def end(self):
         self.stop = True
@@ -174,7 +182,7 @@ def lock_releases(connections):
 
 
 def run_workers(args, connections, seconds):
-    """All warm up, wait at the barrier, and start together."""
+    """All wait at the barrier and start together."""
     barrier = threading.Barrier(args.threads + 1)
     workers = [Worker(connection, args, seconds, barrier) for connection in connections]
     for worker in workers:
@@ -214,14 +222,19 @@ def run_round(args, connections, seconds):
     releases = lock_releases(connections)
     workers, took, spent, lost = run_workers(args, connections, seconds)
     result = report(workers, took, spent)
-    count = result["statements"]
-    result["warm_ups"] = args.threads * args.warm_up
     if args.counter is not None:
-        result["gil_us"] = max(0.0, lost - alone * took) / count * 1e6
+        result["gil_us"] = max(0.0, lost - alone * took) / result["statements"] * 1e6
     if releases is not None:
         releases = lock_releases(connections) - releases
-        result["lock_releases"] = releases / (count + result["warm_ups"])
+        result["lock_releases"] = releases / result["statements"]
     return result
+
+
+def warm_up(args, connection):
+    """Of the process, by one of its sessions. Once and not in each round: several processes must
+    begin a round at the same moment."""
+    for _ in range(args.warm_up):
+        statement(connection, args.sql, args.fetch)
 
 
 def open_all(args):
@@ -242,7 +255,7 @@ def parse_arguments():
     parser.add_argument("--sql", required=True)
     parser.add_argument("--fetch", default="fetchall", choices=["fetchall", "fetchall_arrow"])
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--warm-up", type=int, default=50, help="of each thread in each round (50)")
+    parser.add_argument("--warm-up", type=int, default=50, help="statements before the first round (50)")
     parser.add_argument("--ca", help="certificates to trust")
     parser.add_argument("--counter", type=int, metavar="CORE",
                         help="measure the interpreter's lock, with a counter on this core")
@@ -254,6 +267,7 @@ def main():
     if args.counter is not None:
         sys.setswitchinterval(SWITCH_SECONDS)
     connections, memory = open_all(args)
+    warm_up(args, connections[0])
     print(json.dumps(memory), flush=True)
     for line in sys.stdin:
         print(json.dumps(run_round(args, connections, float(line))), flush=True)

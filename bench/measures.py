@@ -69,7 +69,7 @@ def merged(reports):
     result = dict(reports[0])
     for key in result:
         values = [report[key] for report in reports]
-        if key in ("statements", "warm_ups", "per_second", "max_rss_kb"):
+        if key in ("statements", "per_second", "max_rss_kb"):
             result[key] = sum(values)
         elif key in ("p50_us", "p99_us", "rows"):
             result[key] = max(values)

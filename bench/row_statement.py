@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import kernel_replies
 import server
-from clients import CLIENTS, Load
+from clients import CLIENTS, MODULES, Load
 from measures import Reach, Skipped
 
 FOREIGN = ("connector", "kernel")
@@ -95,8 +95,8 @@ class StatementRow:
             for measure, key in MEASURES.items():
                 measures[f"{client} {measure}"] = report[key]
             measures[f"{client} server us"] = cpu / requests * 1e6
-            if "warm_ups" in report:  # a Python client, whose sessions were open before
-                report["exchanges"] = requests / (report["statements"] + report["warm_ups"])
+            if client in MODULES:  # whose sessions were open before
+                report["exchanges"] = requests / report["statements"]
             if "exchanges" in report:
                 measures[f"{client} exchanges"] = report["exchanges"]
             measures["rows"] = report.get("rows", 0)
