@@ -118,7 +118,9 @@ static CURLcode set_tls(const struct curl_transport *t)
   if (!target->client_cert) return code;
   code = set_text(code, t->easy, CURLOPT_SSLCERT, target->client_cert);
   code = set_text(code, t->easy, CURLOPT_SSLKEY, target->client_key);
-  return set_text(code, t->easy, CURLOPT_KEYPASSWD, target->client_key_password);
+  /* Without a password of ours OpenSSL would print a prompt and wait for the terminal. */
+  return set_text(code, t->easy, CURLOPT_KEYPASSWD,
+                  target->client_key_password ? target->client_key_password : "");
 }
 
 static CURLcode set_callbacks(struct curl_transport *t)

@@ -427,6 +427,58 @@ static void a_wrong_key_password_names_the_options(void **state)
   loop_server_stop(&server);
 }
 
+/* What the key's password would be read from lies ready on the standard input. */
+static void offer_password(int *out)
+{
+  static const char line[] = "open sesame\n";
+  int in[2], err[2];
+
+  assert_int_equal(pipe(in), 0);
+  assert_int_equal(pipe(err), 0);
+  assert_int_equal(write(in[1], line, sizeof line - 1), sizeof line - 1);
+  (void)close(in[1]);
+  (void)dup2(in[0], 0);
+  (void)dup2(err[1], 2);
+  (void)close(err[1]);
+  *out = err[0];
+}
+
+/* OpenSSL's own way would be to print a prompt and to wait for a terminal, so a process without one
+ * tries: its answer would be the standard input's line. */
+static int connect_with_a_locked_key(struct net_rig *rig)
+{
+  int out;
+  char byte;
+
+  if (setsid() < 0) return 2;
+  offer_password(&out);
+  net_rig_open(rig);
+  if (net_rig_exchange(rig, 8000, NULL) != MORTAR_TLS) return 3;
+  net_rig_close(rig);
+  if (!strstr(rig->err.message, "'tls_client_key_password'")) return 4;
+  if (read(0, &byte, 1) != 1 || byte != 'o') return 5;
+  (void)close(2);
+  return read(out, &byte, 1) == 0 ? 0 : 6;
+}
+
+static void a_key_without_its_password_is_not_asked_for(void **state)
+{
+  struct loop_server server = {.serve = NULL};
+  struct net_rig rig;
+  int status = -1;
+  pid_t child;
+
+  (void)state;
+  strict_rig(&server, &rig);
+  rig.options.client_cert_file = certs.cert;
+  rig.options.client_key_file = certs.locked_key;
+  child = fork();
+  if (child == 0) _exit(connect_with_a_locked_key(&rig));
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  loop_server_stop(&server);
+}
+
 /* With TLS 1.3 the client hears of it only when it reads. */
 static void a_missing_client_certificate_is_named(void **state)
 {
@@ -473,6 +525,7 @@ int main(void)
                                      cmocka_unit_test(fork_with_an_open_lease),
                                      cmocka_unit_test(a_client_certificate_opens_the_door),
                                      cmocka_unit_test(a_wrong_key_password_names_the_options),
+                                     cmocka_unit_test(a_key_without_its_password_is_not_asked_for),
                                      cmocka_unit_test(a_missing_client_certificate_is_named),
                                      cmocka_unit_test(threads_share_the_store)};
   /* The server threads write to clients that are gone. */
