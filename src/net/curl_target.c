@@ -52,19 +52,6 @@ static enum mortar_status copy_text(struct mtr_curl_target *target, const char *
   return *out ? MORTAR_OK : mtr_fail_nomem(err, "endpoint");
 }
 
-/* Only proxies that speak HTTP know CONNECT. The text may hold a password, so it is not shown. */
-static enum mortar_status check_proxy(const char *proxy, struct mortar_error *err)
-{
-  const char *scheme_end = strstr(proxy, "://");
-  const struct mtr_span scheme = mtr_span_of(proxy, scheme_end ? (size_t)(scheme_end - proxy) : 0);
-
-  if (scheme_end && !mtr_text_same(scheme, mtr_span_text("http")) &&
-      !mtr_text_same(scheme, mtr_span_text("https")))
-    return mtr_fail(err, MORTAR_INVALID, "a proxy is given as http://HOST:PORT, not as %.*s://",
-                    (int)(scheme.size > 16 ? 16 : scheme.size), (const char *)scheme.data);
-  return MORTAR_OK;
-}
-
 static enum mortar_status copy_optional(struct mtr_curl_target *target, const char *text,
                                         char **out, struct mortar_error *err)
 {
@@ -80,21 +67,100 @@ static enum mortar_status set_client_cert(struct mtr_curl_target *target,
   return copy_optional(target, o->client_key_password, &target->client_key_password, err);
 }
 
+/* ---- The proxy's URL ----------------------------------------------------------------------- */
+
+/* Reads the URL and its parts as libcurl will. With CURLOPT_PROXY some versions go without the
+ * proxy, in silence, when they can't decode its user or password. */
+static CURLUcode read_proxy(CURLU *url, const char *proxy, char **scheme)
+{
+  static const CURLUPart parts[] = {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_HOST};
+  CURLUcode code;
+  size_t i;
+
+  code = curl_url_set(url, CURLUPART_URL, proxy, CURLU_NON_SUPPORT_SCHEME | CURLU_GUESS_SCHEME);
+  for (i = 0; !code && i < sizeof parts / sizeof *parts; i++) {
+    char *text = NULL;
+    code = curl_url_get(url, parts[i], &text, CURLU_URLDECODE);
+    curl_free(text);
+    if (code == CURLUE_NO_USER || code == CURLUE_NO_PASSWORD) code = CURLUE_OK;
+  }
+  return code ? code : curl_url_get(url, CURLUPART_SCHEME, scheme, 0);
+}
+
+/* No text shows the URL, which may hold a password in any place when it is malformed. */
+static enum mortar_status fail_proxy(const char *why, struct mortar_error *err)
+{
+  return mtr_fail(err, MORTAR_INVALID,
+                  "the proxy's URL can't be used (%s): it is http://[USER:PASSWORD@]HOST:PORT, "
+                  "special characters in the user and the password percent-encoded",
+                  why);
+}
+
+/* Only proxies that speak HTTP know CONNECT. */
+static enum mortar_status check_scheme(const char *scheme, struct mortar_error *err)
+{
+  if (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) return MORTAR_OK;
+  return mtr_fail(err, MORTAR_INVALID, "a proxy is given as http://HOST:PORT, not as %.16s://",
+                  scheme);
+}
+
+static enum mortar_status check_proxy(const char *proxy, struct mortar_error *err)
+{
+  CURLU *url = curl_url();
+  char *scheme = NULL;
+  CURLUcode code = url ? read_proxy(url, proxy, &scheme) : CURLUE_OUT_OF_MEMORY;
+  enum mortar_status st;
+
+  if (code == CURLUE_OK)
+    st = check_scheme(scheme, err);
+  else if (code == CURLUE_OUT_OF_MEMORY)
+    st = mtr_fail_nomem(err, "proxy");
+  else if (code == CURLUE_URLDECODE)
+    st = fail_proxy("it holds a control character", err);
+  else
+    st = fail_proxy(curl_url_strerror(code), err);
+  curl_free(scheme);
+  curl_url_cleanup(url);
+  return st;
+}
+
+/* Host and port of a URL that was checked. A slash in a password would have ended them early. */
+static enum mortar_status name_proxy(struct mtr_curl_target *target, const char *proxy,
+                                     struct mortar_error *err)
+{
+  const char *slashes = strstr(proxy, "://"), *start = slashes ? slashes + 3 : proxy, *at;
+  const size_t size = strcspn(start, "/?#");
+
+  if (start[size] && strcmp(start + size, "/") != 0)
+    return fail_proxy("something follows the host and port", err);
+  at = memchr(start, '@', size);
+  if (at) at++;
+  target->proxy_name =
+      mtr_strndup(target->alloc, at ? at : start, at ? size - (size_t)(at - start) : size);
+  return target->proxy_name ? MORTAR_OK : mtr_fail_nomem(err, "endpoint");
+}
+
+static enum mortar_status set_proxy(struct mtr_curl_target *target, const char *proxy,
+                                    const char *no_proxy, struct mortar_error *err)
+{
+  if (!proxy) proxy = "";
+  if (*proxy) MTR_TRY(check_proxy(proxy, err));
+  MTR_TRY(name_proxy(target, proxy, err));
+  MTR_TRY(copy_text(target, proxy, &target->proxy, err));
+  return copy_text(target, no_proxy ? no_proxy : "", &target->no_proxy, err);
+}
+
 static enum mortar_status set_texts(struct mtr_curl_target *target,
                                     const struct mtr_endpoint_options *o, struct mortar_error *err)
 {
-  const char *proxy = o->proxy ? o->proxy : "", *at = strrchr(proxy, '@');
   const bool v6 = strchr(o->host, ':') != NULL;
   char url[MAX_URL];
 
   (void)snprintf(url, sizeof url, "%s://%s%s%s:%d/", o->tls ? "https" : "http", v6 ? "[" : "",
                  o->host, v6 ? "]" : "", o->port);
   MTR_TRY(copy_text(target, url, &target->url, err));
-  MTR_TRY(check_proxy(proxy, err));
-  MTR_TRY(copy_text(target, proxy, &target->proxy, err));
-  MTR_TRY(copy_text(target, o->no_proxy ? o->no_proxy : "", &target->no_proxy, err));
-  MTR_TRY(set_client_cert(target, o, err));
-  return copy_text(target, at ? at + 1 : proxy, &target->proxy_name, err);
+  MTR_TRY(set_proxy(target, o->proxy, o->no_proxy, err));
+  return set_client_cert(target, o, err);
 }
 
 /* All that is said to such a proxy is encrypted, our own bytes included. */

@@ -106,6 +106,25 @@ static void another_way_is_another_endpoint(void **state)
   mtr_endpoint_unref(first);
 }
 
+/* Nothing listens there: a session that went past the proxy would say so. */
+static void a_session_never_goes_past_its_proxy(void **state)
+{
+  struct mortar_session *session = NULL;
+  struct mortar_config *config;
+  struct mortar_error err;
+
+  (void)state;
+  assert_int_equal(mortar_config_new(NULL, &config, NULL), MORTAR_OK);
+  assert_int_equal(mortar_config_set_uri(config, "http://127.0.0.1:1/sql", NULL), MORTAR_OK);
+  assert_int_equal(mortar_config_set(config, "access_token", "token", NULL), MORTAR_OK);
+  assert_int_equal(mortar_config_set(config, "retry_attempts", "0", NULL), MORTAR_OK);
+  assert_int_equal(mortar_config_set(config, "proxy", "http://user:secret%0a@127.0.0.1:2", NULL),
+                   MORTAR_OK);
+  assert_int_equal(mortar_session_open(config, NULL, &session, &err), MORTAR_INVALID);
+  assert_null(strstr(err.message, "secret"));
+  mortar_config_free(config);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -114,6 +133,7 @@ int main(void)
       cmocka_unit_test_setup(http_proxy_in_capitals_is_not_trusted, clear_environment),
       cmocka_unit_test_setup(the_options_come_first, clear_environment),
       cmocka_unit_test(another_way_is_another_endpoint),
+      cmocka_unit_test(a_session_never_goes_past_its_proxy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -300,6 +300,71 @@ static void other_kinds_of_proxy_are_refused(void **state)
   assert_null(strstr(err.message, "secret"));
 }
 
+/* libcurl would go without a proxy whose user or password it can't decode, and show what it can't
+ * read. */
+static void a_bad_proxy_url_is_refused_unseen(void **state)
+{
+  static const char *const bad[] = {"http://user:secret%0a@127.0.0.1:1",
+                                    "http://user:secret%00@127.0.0.1:1",
+                                    "http://user%0d:secret@127.0.0.1:1",
+                                    "http://secret%1b@127.0.0.1:1",
+                                    "http://user:secret@127.0.0.1%0a:1",
+                                    "http://user:my secret@127.0.0.1:1",
+                                    "http://user:my/secret@127.0.0.1:1",
+                                    "http://user:1/secret@127.0.0.1:1",
+                                    "http://user:1?secret@127.0.0.1:1",
+                                    "http://user:1#secret@127.0.0.1:1",
+                                    "http://user:1/secret",
+                                    "http://user:s@secret@127.0.0.1:1",
+                                    "http://user:secret\n@127.0.0.1:1",
+                                    "http://user:secret@127.0.0.1:1\n",
+                                    "http://user:secret@127.0.0.1:port",
+                                    "http://user:secret@127.0.0.1:65536",
+                                    "http://user:secret@:1",
+                                    "http://user:secret@",
+                                    "user:secret://secret@127.0.0.1:1",
+                                    "http:/user:secret@127.0.0.1:1",
+                                    "http://user:secret@127.0.0.1:1/x",
+                                    "http://user:secret"};
+  struct mtr_endpoint *endpoint = NULL;
+  struct mortar_error err;
+  struct net_rig rig;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof bad / sizeof *bad; i++) {
+    net_rig_init(&rig, 1);
+    rig.options.proxy = bad[i];
+    if (mtr_endpoint_new(&rig.options, NULL, &endpoint, &err) != MORTAR_INVALID)
+      fail_msg("%s was taken", bad[i]);
+    assert_non_null(strstr(err.message, "percent-encoded"));
+    assert_null(strstr(err.message, "secret"));
+    assert_null(strstr(err.message, "user:"));
+  }
+}
+
+/* Escapes, a name only, no port, an address in brackets, a slash at the end. */
+static void a_good_proxy_url_is_taken(void **state)
+{
+  static const char *const good[] = {"http://us%40er:my%20secret%2f@127.0.0.1:1/",
+                                     "HTTPS://user@proxy.test",
+                                     "127.0.0.1:1",
+                                     "user:100%@[::1]:1",
+                                     "",
+                                     NULL};
+  struct mtr_endpoint *endpoint = NULL;
+  struct net_rig rig;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof good / sizeof *good; i++) {
+    net_rig_init(&rig, 1);
+    rig.options.proxy = good[i];
+    assert_int_equal(mtr_endpoint_new(&rig.options, NULL, &endpoint, NULL), MORTAR_OK);
+    mtr_endpoint_unref(endpoint);
+  }
+}
+
 /* A literal IPv6 address, in brackets where it goes on the wire and into errors. */
 static void an_ipv6_address_is_a_host(void **state)
 {
@@ -351,6 +416,8 @@ int main(void)
                                      cmocka_unit_test(proxy_tunnels_plain_http),
                                      cmocka_unit_test(no_proxy_goes_straight),
                                      cmocka_unit_test(other_kinds_of_proxy_are_refused),
+                                     cmocka_unit_test(a_bad_proxy_url_is_refused_unseen),
+                                     cmocka_unit_test(a_good_proxy_url_is_taken),
                                      cmocka_unit_test(an_ipv6_address_is_a_host),
                                      cmocka_unit_test(unreachable_proxy),
                                      cmocka_unit_test(environment_proxies_are_not_used)};
