@@ -30,6 +30,7 @@ struct curl_transport {
   CURLM *multi;
   enum handshake handshake; /* libcurl's own timers say too little */
   int alert;                /* the last TLS alert from the peer, -1: none */
+  bool asked_for_cert;      /* the peer asked for a client certificate, and we have none */
   char words[CURL_ERROR_SIZE];
 };
 
@@ -63,6 +64,17 @@ static void on_tls_info(const SSL *ssl, int where, int value)
   if ((where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT) t->alert = value & 0xFF;
 }
 
+/* OpenSSL calls it when the peer asks for a certificate; 0: go on without one. */
+static int on_cert_request(SSL *ssl, X509 **cert, EVP_PKEY **key)
+{
+  struct curl_transport *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+
+  (void)cert;
+  (void)key;
+  if (t) t->asked_for_cert = !t->target->client_cert;
+  return 0;
+}
+
 static CURLcode on_tls_context(CURL *easy, void *context, void *arg)
 {
   struct curl_transport *t = arg;
@@ -72,6 +84,7 @@ static CURLcode on_tls_context(CURL *easy, void *context, void *arg)
   if (t->target->ca_store) SSL_CTX_set1_cert_store(ctx, t->target->ca_store);
   (void)SSL_CTX_set_app_data(ctx, t);
   SSL_CTX_set_info_callback(ctx, on_tls_info);
+  SSL_CTX_set_client_cert_cb(ctx, on_cert_request);
   return CURLE_OK;
 }
 
@@ -141,6 +154,7 @@ static enum mtr_io start(struct curl_transport *t, struct mortar_error *err)
 
   t->words[0] = '\0';
   t->alert = -1;
+  t->asked_for_cert = false;
   t->handshake = NOT_BEGUN;
   t->easy = curl_easy_init();
   t->multi = curl_multi_init();
@@ -179,12 +193,19 @@ static enum mortar_status fail_verify(struct curl_transport *t, CURLcode code,
                   X509_verify_cert_error_string(result));
 }
 
-/* Servers of TLS 1.2 say "handshake failure" for it, which says as much as nothing. */
+/* Servers of TLS 1.2 say "handshake failure" for it, and some only close: then it is a guess. */
 static bool wants_client_cert(const struct curl_transport *t)
 {
   const int certificate_required = 116; /* RFC 8446 */
 
   return t->alert == certificate_required;
+}
+
+static const char *cert_hint(const struct curl_transport *t)
+{
+  return t->asked_for_cert ? "; the server asked for a client certificate: if it must have one, "
+                             "set 'tls_client_cert_file'"
+                           : "";
 }
 
 static enum mortar_status fail_handshake(struct curl_transport *t, CURLcode code,
@@ -201,7 +222,8 @@ static enum mortar_status fail_handshake(struct curl_transport *t, CURLcode code
   if (strstr(t->words, "wrong version number"))
     return mtr_fail(err, MORTAR_TLS, "the server does not speak TLS on this port (%s); use http",
                     words_of(t, code));
-  return mtr_fail(err, MORTAR_TLS, "the TLS handshake failed: %s", words_of(t, code));
+  return mtr_fail(err, MORTAR_TLS, "the TLS handshake failed: %s%s", words_of(t, code),
+                  cert_hint(t));
 }
 
 static enum mortar_status fail_connect(struct curl_transport *t, CURLcode code,
@@ -335,6 +357,27 @@ static enum mtr_io recv_plain(struct mtr_transport *transport, void *data, size_
   return MTR_IO_FAILED;
 }
 
+/* With TLS 1.3 the client is done before the server has looked at its certificate. */
+static enum mtr_io fail_tls(const struct curl_transport *t, const char *doing, CURLcode code,
+                            struct mortar_error *err)
+{
+  if (wants_client_cert(t))
+    (void)mtr_fail(err, MORTAR_TLS,
+                   "the server wants a client certificate: set 'tls_client_cert_file'");
+  else
+    (void)mtr_fail(err, MORTAR_IO, "%s failed: %s%s", doing, words_of(t, code), cert_hint(t));
+  return MTR_IO_FAILED;
+}
+
+/* Why a peer no longer takes our bytes may stand among its own, which nobody reads any more. */
+static void look_for_alert(struct curl_transport *t)
+{
+  char byte;
+  size_t n;
+
+  (void)curl_easy_recv(t->easy, &byte, 1, &n);
+}
+
 static enum mtr_io send_tls(struct mtr_transport *transport, struct mtr_span data, size_t *n,
                             struct mortar_error *err)
 {
@@ -349,8 +392,8 @@ static enum mtr_io send_tls(struct mtr_transport *transport, struct mtr_span dat
   code = curl_easy_send(t->easy, data.data, size, n);
   if (!code && *n) return MTR_IO_DONE;
   if (!code || code == CURLE_AGAIN) return MTR_IO_AGAIN;
-  (void)mtr_fail(err, MORTAR_IO, "sending failed: %s", words_of(t, code));
-  return MTR_IO_FAILED;
+  look_for_alert(t);
+  return fail_tls(t, "sending", code, err);
 }
 
 static enum mtr_io recv_tls(struct mtr_transport *transport, void *data, size_t size, size_t *n,
@@ -364,13 +407,7 @@ static enum mtr_io recv_tls(struct mtr_transport *transport, void *data, size_t 
   code = curl_easy_recv(t->easy, data, size, n);
   if (!code) return *n ? MTR_IO_DONE : MTR_IO_CLOSED;
   if (code == CURLE_AGAIN) return MTR_IO_AGAIN;
-  /* With TLS 1.3 the client is done before the server has looked at its certificate. */
-  if (wants_client_cert(t))
-    (void)mtr_fail(err, MORTAR_TLS,
-                   "the server wants a client certificate: set 'tls_client_cert_file'");
-  else
-    (void)mtr_fail(err, MORTAR_IO, "receiving failed: %s", words_of(t, code));
-  return MTR_IO_FAILED;
+  return fail_tls(t, "receiving", code, err);
 }
 
 static void do_close(struct mtr_transport *transport)

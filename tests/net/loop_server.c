@@ -37,7 +37,8 @@ static void load_certificate(struct loop_server *server)
 {
   if (!server->cert) return;
   server->tls = SSL_CTX_new(TLS_server_method());
-  must(server->tls && SSL_CTX_use_certificate_chain_file(server->tls, server->cert) == 1 &&
+  must(server->tls && SSL_CTX_set_max_proto_version(server->tls, server->max_tls) == 1 &&
+           SSL_CTX_use_certificate_chain_file(server->tls, server->cert) == 1 &&
            SSL_CTX_use_PrivateKey_file(server->tls, server->key, SSL_FILETYPE_PEM) == 1 &&
            (!server->client_ca ||
             SSL_CTX_load_verify_locations(server->tls, server->client_ca, NULL) == 1),
@@ -70,7 +71,7 @@ static void serve_one(struct loop_server *server, int fd, int index)
   }
   if (!conn.ssl || SSL_accept(conn.ssl) == 1)
     server->serve(server, &conn);
-  else
+  else if (!server->abrupt)
     wait_for_end(fd);
   if (conn.ssl) (void)SSL_shutdown(conn.ssl);
   SSL_free(conn.ssl);

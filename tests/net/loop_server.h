@@ -24,6 +24,8 @@ struct loop_server {
   void (*serve)(struct loop_server *server, struct loop_conn *conn);
   const char *cert, *key; /* PEM files; NULL: plain */
   const char *client_ca;  /* PEM file: clients must show a certificate that it signed; NULL: none */
+  int max_tls;            /* TLS1_2_VERSION; 0: the newest */
+  bool abrupt;            /* clients without that certificate are not waited for */
   void *arg;
   bool at_once; /* a thread for each connection, at most LOOP_MAX_AT_ONCE in all */
 

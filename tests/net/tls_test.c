@@ -494,6 +494,39 @@ static void a_missing_client_certificate_is_named(void **state)
   loop_server_stop(&server);
 }
 
+/* The alert of TLS 1.2 says as much as nothing. */
+static void an_old_server_s_wish_is_named_too(void **state)
+{
+  struct loop_server server = {.max_tls = TLS1_2_VERSION};
+  struct net_rig rig;
+
+  (void)state;
+  strict_rig(&server, &rig);
+  expect_refusal(&rig, MORTAR_TLS, "'tls_client_cert_file'");
+  loop_server_stop(&server);
+}
+
+/* With its bytes unread the server's closing resets the connection: the client fails in sending. */
+static void a_wish_that_comes_while_sending_is_named(void **state)
+{
+  struct loop_server server = {.abrupt = true};
+  struct mtr_wait wait = {.deadline = mtr_deadline_after(mtr_clock_now(), 8000)};
+  struct net_rig rig;
+  int i;
+
+  (void)state;
+  strict_rig(&server, &rig);
+  net_rig_open(&rig);
+  for (i = 0; i < 20; i++) {
+    net_rig_fill_body(&rig);
+    assert_int_not_equal(mtr_lease_exchange(rig.lease, &rig.request, &wait, &rig.reply, &rig.err),
+                         MORTAR_OK);
+    if (!strstr(rig.err.message, "'tls_client_cert_file'")) fail_msg("%d: %s", i, rig.err.message);
+  }
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
 /* Handshakes on several threads at once use one CA store and one set of sessions. */
 static void threads_share_the_store(void **state)
 {
@@ -527,6 +560,8 @@ int main(void)
                                      cmocka_unit_test(a_wrong_key_password_names_the_options),
                                      cmocka_unit_test(a_key_without_its_password_is_not_asked_for),
                                      cmocka_unit_test(a_missing_client_certificate_is_named),
+                                     cmocka_unit_test(an_old_server_s_wish_is_named_too),
+                                     cmocka_unit_test(a_wish_that_comes_while_sending_is_named),
                                      cmocka_unit_test(threads_share_the_store)};
   /* The server threads write to clients that are gone. */
   (void)signal(SIGPIPE, SIG_IGN);
