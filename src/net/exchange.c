@@ -40,8 +40,16 @@ static bool may_go_on(const struct mtr_exchange *ex, enum mortar_status st)
   return ex->phase == RECEIVE && (st == MORTAR_TIMEOUT || st == MORTAR_INTERRUPTED);
 }
 
+/* A server of TLS hangs up on a plain request; one that has replied before is not of that kind. */
+static bool may_want_tls(const struct mtr_exchange *ex, enum mortar_status st)
+{
+  return st == MORTAR_IO && ex->fresh && ex->transport->bare && ex->stats->exchanges == 0 &&
+         ex->reply->size == 0 && ex->http.interim == 0;
+}
+
 static enum mtr_want fail(struct mtr_exchange *ex, enum mortar_status st)
 {
+  if (may_want_tls(ex, st)) mtr_error_prefix(ex->err, "perhaps the port wants TLS (https)");
   mtr_error_outcome(ex->err, ex->sent ? MORTAR_OUTCOME_UNKNOWN : MORTAR_OUTCOME_NOT_SENT);
   ex->pending = ex->keep && may_go_on(ex, st);
   if (!ex->pending) ex->transport->ops->close(ex->transport);

@@ -450,6 +450,7 @@ enum mortar_status mtr_transport_curl_new(struct mtr_curl_target *target,
   if (!t) return mtr_fail_nomem(err, "connection");
   t->base.ops = target->plain ? &plain_ops : &tls_ops;
   t->base.fd = -1;
+  t->base.bare = !target->tls;
   t->target = target;
   t->alert = -1;
   *out = &t->base;

@@ -204,6 +204,14 @@ static void serve_and_vanish(struct loop_server *server, struct loop_conn *conn)
   if (server->arg) (void)setsockopt(conn->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
 }
 
+static void serve_once_and_vanish(struct loop_server *server, struct loop_conn *conn)
+{
+  if (conn->index > 0)
+    serve_and_vanish(server, conn);
+  else if (loop_conn_request(conn, NULL, 0) >= 0)
+    (void)loop_conn_text(conn, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+}
+
 static void server_vanishes(void **state)
 {
   int resets;
@@ -222,6 +230,28 @@ static void server_vanishes(void **state)
     net_rig_close(&rig);
     loop_server_stop(&server);
   }
+}
+
+/* A server of TLS hangs up on a plain request; one that has replied before is not of that kind. */
+static void a_plain_request_without_a_reply_hints_at_tls(void **state)
+{
+  int replies, resets;
+
+  (void)state;
+  for (replies = 0; replies < 2; replies++)
+    for (resets = 0; resets < 2; resets++) {
+      struct loop_server server = {.serve = replies ? serve_once_and_vanish : serve_and_vanish};
+      struct net_rig rig;
+      server.arg = resets ? &server : NULL;
+      loop_server_start(&server);
+      net_rig_init(&rig, server.port);
+      net_rig_open(&rig);
+      if (replies) assert_int_equal(net_rig_exchange(&rig, 5000, NULL), MORTAR_OK);
+      assert_int_equal(net_rig_exchange(&rig, 5000, NULL), MORTAR_IO);
+      assert_int_equal(strstr(rig.err.message, "wants TLS") == NULL, replies);
+      net_rig_close(&rig);
+      loop_server_stop(&server);
+    }
 }
 
 /* A second lease takes the connection that the first one gave back, unless it is too old. */
@@ -572,6 +602,7 @@ int main(void)
                                      cmocka_unit_test(bad_header_is_refused_before_connecting),
                                      cmocka_unit_test(stale_connection_is_replaced),
                                      cmocka_unit_test(server_vanishes),
+                                     cmocka_unit_test(a_plain_request_without_a_reply_hints_at_tls),
                                      cmocka_unit_test(idle_connections),
                                      cmocka_unit_test(big_body),
                                      cmocka_unit_test(claimed_lengths),

@@ -174,6 +174,21 @@ static void plain_server(void **state)
   loop_server_stop(&server);
 }
 
+static void plain_request_on_a_tls_port(void **state)
+{
+  struct loop_server server = {.serve = loop_serve_hello, .abrupt = true};
+  struct net_rig rig;
+
+  (void)state;
+  start_tls(&server);
+  net_rig_init(&rig, server.port);
+  net_rig_open(&rig);
+  assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_IO);
+  assert_non_null(strstr(rig.err.message, "wants TLS"));
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
 /* openssl s_server for HTTP/2 only. It ends when its input does and when nobody reads its output,
  * so both stay open as long as it is needed. */
 struct h2_server {
@@ -550,6 +565,7 @@ int main(void)
                                      cmocka_unit_test(ca_from_the_environment),
                                      cmocka_unit_test(missing_ca_file),
                                      cmocka_unit_test(plain_server),
+                                     cmocka_unit_test(plain_request_on_a_tls_port),
                                      cmocka_unit_test(http2_only_server),
                                      cmocka_unit_test(http2_greeting),
                                      cmocka_unit_test(silent_handshake),
