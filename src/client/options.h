@@ -29,7 +29,8 @@
   X(TEXT, tls_client_key_file, NULL, 0, 0, "its key, if that is not in the same file")             \
   X(TEXT, tls_client_key_password, NULL, 0, 0, "password of the key; never written anywhere")      \
   X(TEXT, proxy, NULL, 0, 0,                                                                       \
-    "http://[USER:PASSWORD@]HOST:PORT of a proxy that knows CONNECT; no error shows the password") \
+    "http://[USER:PASSWORD@]HOST:PORT of a proxy that knows CONNECT; percent-encode special "      \
+    "characters of the password, which no error shows")                                            \
   X(TEXT, no_proxy, NULL, 0, 0, "hosts, domains and networks reached without it, with commas")     \
   X(BOOL, proxy_from_env, false, 0, 1,                                                             \
     "without `proxy`: take `https_proxy`, `http_proxy`, `all_proxy`, `no_proxy` of the process")   \

@@ -124,30 +124,43 @@ static enum mortar_status check_proxy(const char *proxy, struct mortar_error *er
   return st;
 }
 
-/* Host and port of a URL that was checked. A slash in a password would have ended them early. */
-static enum mortar_status name_proxy(struct mtr_curl_target *target, const char *proxy,
+/* Host and port of a URL that libcurl can read. A slash in a password would have ended them early.
+ */
+static enum mortar_status find_place(const char *proxy, struct mtr_span *place,
                                      struct mortar_error *err)
 {
-  const char *slashes = strstr(proxy, "://"), *start = slashes ? slashes + 3 : proxy, *at;
-  const size_t size = strcspn(start, "/?#");
+  const char *slashes = strstr(proxy, "://"), *start = slashes ? slashes + 3 : proxy;
+  const char *end = start + strcspn(start, "/?#"), *at = memchr(start, '@', (size_t)(end - start));
 
-  if (start[size] && strcmp(start + size, "/") != 0)
-    return fail_proxy("something follows the host and port", err);
-  at = memchr(start, '@', size);
-  if (at) at++;
-  target->proxy_name =
-      mtr_strndup(target->alloc, at ? at : start, at ? size - (size_t)(at - start) : size);
-  return target->proxy_name ? MORTAR_OK : mtr_fail_nomem(err, "endpoint");
+  if (*end && strcmp(end, "/") != 0) return fail_proxy("something follows the host and port", err);
+  if (at) start = at + 1;
+  *place = mtr_span_of(start, (size_t)(end - start));
+  return MORTAR_OK;
+}
+
+/* Whether a name is in no_proxy is libcurl's business, and older ones don't tell. */
+static enum mortar_status set_way(struct mtr_curl_target *target, struct mtr_span place,
+                                  struct mortar_error *err)
+{
+  char text[MAX_URL];
+
+  (void)snprintf(text, sizeof text, "through the proxy %.*s%s", MTR_SPAN_ARG(place),
+                 *target->no_proxy ? " (unless 'no_proxy' names the server)" : "");
+  return copy_text(target, text, &target->way, err);
 }
 
 static enum mortar_status set_proxy(struct mtr_curl_target *target, const char *proxy,
                                     const char *no_proxy, struct mortar_error *err)
 {
+  struct mtr_span place;
+
   if (!proxy) proxy = "";
-  if (*proxy) MTR_TRY(check_proxy(proxy, err));
-  MTR_TRY(name_proxy(target, proxy, err));
   MTR_TRY(copy_text(target, proxy, &target->proxy, err));
-  return copy_text(target, no_proxy ? no_proxy : "", &target->no_proxy, err);
+  MTR_TRY(copy_text(target, no_proxy ? no_proxy : "", &target->no_proxy, err));
+  if (!*proxy) return MORTAR_OK;
+  MTR_TRY(check_proxy(proxy, err));
+  MTR_TRY(find_place(proxy, &place, err));
+  return set_way(target, place, err);
 }
 
 static enum mortar_status set_texts(struct mtr_curl_target *target,
@@ -282,7 +295,7 @@ void mtr_curl_target_free(struct mtr_curl_target *target, bool inherited)
   }
   mtr_free_text(target->alloc, target->url);
   mtr_free_text(target->alloc, target->proxy);
-  mtr_free_text(target->alloc, target->proxy_name);
+  mtr_free_text(target->alloc, target->way);
   mtr_free_text(target->alloc, target->no_proxy);
   mtr_free_text(target->alloc, target->client_cert);
   mtr_free_text(target->alloc, target->client_key);

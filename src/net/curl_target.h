@@ -13,10 +13,10 @@
 
 struct mtr_curl_target {
   const struct mortar_alloc *alloc;
-  char *url;        /* "https://host:port/" */
-  char *proxy;      /* "" for none: libcurl would take one from the environment for NULL */
-  char *proxy_name; /* its host and port, without user and password, for errors */
-  char *no_proxy;   /* never NULL, for the same reason */
+  char *url;      /* "https://host:port/" */
+  char *proxy;    /* "" for none: libcurl would take one from the environment for NULL */
+  char *way;      /* "through the proxy HOST:PORT", for errors; NULL without a proxy */
+  char *no_proxy; /* never NULL, for the same reason */
   char *client_cert, *client_key, *client_key_password; /* NULL: none */
   bool tls, verify_peer, verify_host;
   bool plain;           /* the socket carries our bytes as they are, once connected */

@@ -49,6 +49,8 @@ static bool may_want_tls(const struct mtr_exchange *ex, enum mortar_status st)
 
 static enum mtr_want fail(struct mtr_exchange *ex, enum mortar_status st)
 {
+  if (ex->phase == CONNECT && ex->transport->way)
+    mtr_error_prefix(ex->err, "%s", ex->transport->way);
   if (may_want_tls(ex, st)) mtr_error_prefix(ex->err, "perhaps the port wants TLS (https)");
   mtr_error_outcome(ex->err, ex->sent ? MORTAR_OUTCOME_UNKNOWN : MORTAR_OUTCOME_NOT_SENT);
   ex->pending = ex->keep && may_go_on(ex, st);

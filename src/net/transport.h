@@ -16,8 +16,9 @@ enum mtr_io {
 
 struct mtr_transport {
   const struct mtr_transport_ops *ops;
-  int fd;    /* -1: not connected. Poll it for reading or writing, nothing else. */
-  bool bare; /* the server is spoken to without TLS */
+  int fd;          /* -1: not connected. Poll it for reading or writing, nothing else. */
+  const char *way; /* for errors of connecting: "through the proxy HOST:PORT"; NULL: straight */
+  bool bare;       /* the server is spoken to without TLS */
   /* A receive that waits itself saves the poll before it. */
   bool can_wait;    /* set by the transport: recv looks at patient */
   bool patient;     /* the next recv waits for a byte, up to MTR_RECV_WAIT_MS; it clears this */

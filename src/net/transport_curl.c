@@ -233,9 +233,8 @@ static enum mortar_status fail_connect(struct curl_transport *t, CURLcode code,
 
   (void)curl_easy_getinfo(t->easy, CURLINFO_HTTP_CONNECTCODE, &proxy_status);
   if (proxy_status >= 300)
-    return mtr_fail(err, MORTAR_CONNECT, "the proxy %s refused the tunnel with HTTP status %ld%s",
-                    t->target->proxy_name, proxy_status,
-                    proxy_status == 407 ? " (it wants a user and password)" : "");
+    return mtr_fail(err, MORTAR_CONNECT, "it refused the tunnel with HTTP status %ld%s",
+                    proxy_status, proxy_status == 407 ? " (it wants a user and password)" : "");
   switch (code) {
     case CURLE_OUT_OF_MEMORY:
       return mtr_fail_nomem(err, "connection");
@@ -450,6 +449,7 @@ enum mortar_status mtr_transport_curl_new(struct mtr_curl_target *target,
   if (!t) return mtr_fail_nomem(err, "connection");
   t->base.ops = target->plain ? &plain_ops : &tls_ops;
   t->base.fd = -1;
+  t->base.way = target->way;
   t->base.bare = !target->tls;
   t->target = target;
   t->alert = -1;

@@ -234,6 +234,7 @@ static void proxy_refuses(void **state)
       proxy_rig(&rig, &server, url, sizeof url);
       rig.options.tls = tls != 0;
       expect_failure(&rig, 5000, NULL, MORTAR_CONNECT, words[i]);
+      assert_non_null(strstr(rig.err.message, strchr(url, '@') + 1));
       assert_null(strstr(rig.err.message, "user:"));
     }
     loop_server_stop(&server);
@@ -387,6 +388,57 @@ static void unreachable_proxy(void **state)
   expect_failure(&rig, 5000, NULL, MORTAR_CONNECT, "resolve proxy");
 }
 
+/* A rig whose proxy, with a user and a password, is at that place. */
+static void expect_named_proxy(const char *host, int port, int64_t timeout_ms,
+                               enum mortar_status status)
+{
+  struct net_rig rig;
+  char url[100], words[100];
+  int tls;
+
+  (void)snprintf(url, sizeof url, "http://user:secret@%s:%d/", host, port);
+  (void)snprintf(words, sizeof words, "warehouse.test:443: through the proxy %s:%d: ", host, port);
+  for (tls = 0; tls < 2; tls++) {
+    net_rig_init(&rig, 443);
+    rig.options.host = "warehouse.test";
+    rig.options.proxy = url;
+    rig.options.tls = tls != 0;
+    expect_failure(&rig, timeout_ms, NULL, status, words);
+    assert_null(strstr(rig.err.message, "user"));
+  }
+}
+
+/* Dead, unknown, silent in every way. */
+static void a_useless_proxy_is_named(void **state)
+{
+  struct loop_server silent = {.serve = loop_serve_silence, .at_once = true};
+  struct full_listener full;
+
+  (void)state;
+  expect_named_proxy("127.0.0.1", closed_port(), 5000, MORTAR_CONNECT);
+  expect_named_proxy("nowhere.test", 3128, 5000, MORTAR_CONNECT);
+  expect_named_proxy("hang.test", 3128, 50, MORTAR_TIMEOUT);
+  full_listener_open(&full);
+  expect_named_proxy("127.0.0.1", full.port, 50, MORTAR_TIMEOUT);
+  full_listener_close(&full);
+  loop_server_start(&silent);
+  expect_named_proxy("127.0.0.1", silent.port, 50, MORTAR_TIMEOUT);
+  loop_server_stop(&silent);
+}
+
+/* Only libcurl knows which way it took. */
+static void a_way_past_the_proxy_is_not_denied(void **state)
+{
+  struct net_rig rig;
+
+  (void)state;
+  net_rig_init(&rig, closed_port());
+  rig.options.proxy = "http://user:secret@nowhere.test:3128";
+  rig.options.no_proxy = "127.0.0.1";
+  expect_failure(&rig, 5000, NULL, MORTAR_CONNECT,
+                 "through the proxy nowhere.test:3128 (unless 'no_proxy' names the server): no ");
+}
+
 static void environment_proxies_are_not_used(void **state)
 {
   struct loop_server server = {.serve = loop_serve_hello};
@@ -420,6 +472,8 @@ int main(void)
                                      cmocka_unit_test(a_good_proxy_url_is_taken),
                                      cmocka_unit_test(an_ipv6_address_is_a_host),
                                      cmocka_unit_test(unreachable_proxy),
+                                     cmocka_unit_test(a_useless_proxy_is_named),
+                                     cmocka_unit_test(a_way_past_the_proxy_is_not_denied),
                                      cmocka_unit_test(environment_proxies_are_not_used)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
