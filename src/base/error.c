@@ -16,7 +16,10 @@ static const struct {
         {"UNKNOWN", "a status that this version does not know",
          "HY000"}, /* for numbers of others */
 };
-enum { STATUS_COUNT = sizeof status_table / sizeof *status_table - 1 };
+enum {
+  STATUS_COUNT = sizeof status_table / sizeof *status_table - 1,
+  SECRET_MIN = 8 /* a shorter one would be found in the middle of words */
+};
 
 static size_t status_index(enum mortar_status status)
 {
@@ -104,4 +107,28 @@ void mtr_error_sqlstate(struct mortar_error *err, const char *five, size_t size)
 void mtr_error_outcome(struct mortar_error *err, enum mortar_outcome outcome)
 {
   if (err) err->outcome = outcome;
+}
+
+/* How many bytes of secret the text begins with, if that gives it away; else 0. */
+static size_t given_away(const char *text, const char *secret)
+{
+  size_t n = 0;
+
+  while (secret[n] && text[n] == secret[n])
+    n++;
+  return n >= SECRET_MIN && (!secret[n] || !text[n]) ? n : 0;
+}
+
+void mtr_error_mask(struct mortar_error *err, const char *secret)
+{
+  char *p;
+
+  if (!err || !secret) return;
+  for (p = err->message; *p; p++) {
+    const size_t n = given_away(p, secret);
+    if (n == 0) continue;
+    memcpy(p, "***", 3);
+    memmove(p + 3, p + n, strlen(p + n) + 1);
+    p += 2;
+  }
 }

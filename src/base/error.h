@@ -24,6 +24,11 @@ void mtr_error_prefix(struct mortar_error *err, const char *fmt, ...);
 void mtr_error_sqlstate(struct mortar_error *err, const char *five, size_t size);
 void mtr_error_outcome(struct mortar_error *err, enum mortar_outcome outcome);
 
+/* Puts *** where the text holds secret, which a server may have sent back; also where the text was
+ * cut inside it. Secrets of fewer than 8 bytes are words: they stay, as does everything for NULL.
+ */
+void mtr_error_mask(struct mortar_error *err, const char *secret);
+
 /* Returns st if it is a failure, leaving the function: for calls that need no clean-up. */
 #define MTR_TRY(call)                                                                              \
   do {                                                                                             \

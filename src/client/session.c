@@ -234,11 +234,19 @@ static enum mortar_status closed_meanwhile(struct mortar_error *err)
   return MORTAR_INTERRUPTED;
 }
 
+/* A server may send back what it was sent. */
+static void hide_secrets(const struct mortar_session *session, struct mortar_error *err)
+{
+  mtr_error_mask(err, session->options.access_token);
+  mtr_error_mask(err, session->options.password);
+}
+
 enum mortar_status mtr_session_failed(const struct mortar_session *session,
                                       const struct mtr_handle *op, enum mortar_status st,
                                       struct mortar_error *err)
 {
   if (!err || st == MORTAR_OK) return st;
+  hide_secrets(session, err);
   if (op && st != MORTAR_STATE && atomic_load(&session->closed)) st = closed_meanwhile(err);
   if (is_about_reply(st) && !strstr(err->message, mtr_endpoint_name(session->endpoint)))
     mtr_error_prefix(err, "%s", mtr_endpoint_name(session->endpoint));
@@ -321,6 +329,7 @@ enum mortar_status mortar_session_open(const struct mortar_config *config,
   MTR_GOTO(mtr_session_take(session, &channel, err));
   st = session->backend->open(config, &session->alloc, channel, &wait, &session->bs, err);
   if (st != MORTAR_OK) {
+    hide_secrets(session, err);
     abandon_open(session, channel);
     channel = NULL;
     goto done;

@@ -1,6 +1,8 @@
 /* Errors: texts that are cut, prefixes, the table. */
 #include "base/error.h"
 
+#include <stdio.h>
+
 #include "tests/support/test.h"
 
 static void a_failure_fills_the_carrier(void **state)
@@ -70,6 +72,29 @@ static void a_long_prefix_or_text_never_overflows(void **state)
   }
 }
 
+static void a_secret_is_masked(void **state)
+{
+  static const char secret[] = "dapi0123456789";
+  struct mortar_error err;
+  char text[1200];
+
+  (void)state;
+  (void)mtr_fail(&err, MORTAR_HTTP, "%s, Bearer %s, dapi0123, %s", secret, secret, secret);
+  mtr_error_mask(&err, secret);
+  assert_string_equal(err.message, "***, Bearer ***, dapi0123, ***");
+  mtr_error_mask(&err, "Bearer"); /* short enough to be a word */
+  mtr_error_mask(&err, NULL);
+  mtr_error_mask(NULL, secret);
+  assert_string_equal(err.message, "***, Bearer ***, dapi0123, ***");
+
+  memset(text, 'a', sizeof text); /* the end of the message cuts the secret */
+  (void)snprintf(text + sizeof err.message - 11, 50, "%s", secret);
+  (void)mtr_fail(&err, MORTAR_HTTP, "%s", text);
+  assert_non_null(strstr(err.message, "dapi012345"));
+  mtr_error_mask(&err, secret);
+  assert_null(strstr(err.message, "dapi"));
+}
+
 static void every_status_has_words(void **state)
 {
   int i;
@@ -95,6 +120,7 @@ int main(void)
       cmocka_unit_test(a_long_text_is_cut_at_a_character),
       cmocka_unit_test(a_prefix_keeps_the_rest),
       cmocka_unit_test(a_long_prefix_or_text_never_overflows),
+      cmocka_unit_test(a_secret_is_masked),
       cmocka_unit_test(every_status_has_words),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

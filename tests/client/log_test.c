@@ -91,6 +91,44 @@ static void a_wait_is_announced(void **state)
   client_stop(&c);
 }
 
+/* A server, or a gateway before it, may answer with all that it was sent. */
+static void what_a_server_echoes_is_not_said(void **state)
+{
+  struct lines lines;
+  struct client c;
+  int64_t rows;
+
+  (void)state;
+  start(&c, &lines, MORTAR_LOG_DEBUG);
+  c.fs.http_status = 503;
+  c.fs.http_headers = "Retry-After: 0\r\n";
+  c.fs.http_body =
+      "[WARMING_UP] Authorization: Bearer secret-token; SELECT n, s; "
+      "https://store/page?X-Amz-Signature=feed";
+  assert_int_equal(client_rows(&c, &rows), MORTAR_HTTP);
+  client_stop(&c);
+  assert_non_null(strstr(lines.text, "answered: HTTP status 503 [WARMING_UP]\n"));
+  assert_null(strstr(lines.text, "secret-token"));
+  assert_null(strstr(lines.text, "X-Amz-Signature"));
+  assert_null(strstr(lines.text, "SELECT"));
+  assert_non_null(strstr(c.err.message, "Bearer ***; SELECT n, s"));
+}
+
+static void why_there_was_no_answer_is_said(void **state)
+{
+  struct lines lines;
+  struct client c;
+  int64_t rows;
+
+  (void)state;
+  start(&c, &lines, MORTAR_LOG_INFO);
+  fake_server_fault(
+      &c.fs, &(struct fake_fault){.call = "ExecuteStatement", .event = FAKE_RESET, .last = 1});
+  assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
+  client_stop(&c);
+  assert_non_null(strstr(lines.text, " ms: ExecuteStatement: 127.0.0.1:"));
+}
+
 /* ---- A counted ctx ---- */
 
 static _Atomic int holders;
@@ -178,6 +216,8 @@ int main(void)
       cmocka_unit_test(success_writes_nothing_above_info),
       cmocka_unit_test(sql_has_a_level_of_its_own),
       cmocka_unit_test(a_wait_is_announced),
+      cmocka_unit_test(what_a_server_echoes_is_not_said),
+      cmocka_unit_test(why_there_was_no_answer_is_said),
       cmocka_unit_test(a_counted_ctx_is_held_while_it_is_used),
       cmocka_unit_test(an_open_that_fails_releases),
       cmocka_unit_test(the_level_and_the_config_are_checked),

@@ -2,10 +2,13 @@
 #include "client/thrift/call.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "client/pause.h"
+
+enum { CLASS_MAX = 80 }; /* of an error class; the longest known has about 60 letters */
 
 /* The server's words for an HTTP error: its headers first, else a short body that is no page. */
 static struct mtr_span http_words(const struct mtr_reply *reply)
@@ -30,6 +33,7 @@ struct attempt {
   const struct mtr_wait *wait;
   struct mortar_error *err; /* not NULL */
   enum mtr_retry_event event;
+  bool answered; /* the error may hold words of the server */
   int64_t retry_after_ms;
   int64_t started; /* the first one; 0: none yet */
 };
@@ -171,6 +175,7 @@ static enum mortar_status check_status(struct attempt *a)
 static enum mortar_status judge(struct attempt *a, enum mortar_status st,
                                 const struct mtr_reply *reply)
 {
+  a->answered = st == MORTAR_OK;
   if (st != MORTAR_OK) {
     a->event = mtr_retry_event_of_failure(st, a->err->outcome, reply->begun);
     a->retry_after_ms = -1;
@@ -222,17 +227,49 @@ static int64_t next_delay_ms(const struct attempt *a, enum mtr_retry_action acti
   return mtr_retry_delay_ms(&a->peer->retry, action, &state);
 }
 
+/* The class in the server's words, such as [TEMPORARILY_UNAVAILABLE]; empty without one. It holds
+ * capital letters and marks only, so it can be no address, no token and no text of a statement. */
+static struct mtr_span error_class(const char *text)
+{
+  const char *p = strchr(text, '[');
+  size_t n;
+
+  if (!p) return mtr_span_text("");
+  n = strspn(p + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_.");
+  return p[n + 1] == ']' && n <= CLASS_MAX ? mtr_span_of(p, n + 2) : mtr_span_text("");
+}
+
+/* Why the attempt failed. Of a reply its kind and never its words, which may hold all that was
+ * sent: the log is no place for them. */
+static void reason(const struct attempt *a, char *out, size_t size)
+{
+  const struct mortar_error *err = a->err;
+  const struct mtr_span class = error_class(err->message);
+  const char *words = mtr_retry_words(a->event);
+  char status[32];
+
+  (void)snprintf(status, sizeof status, "HTTP status %d", (int)err->http_status);
+  if (err->http_status && err->http_status != 200) words = status;
+  if (a->answered)
+    (void)snprintf(out, size, "%s: %s answered: %s%s%.*s", a->method->name, a->peer->endpoint,
+                   words, class.size ? " " : "", MTR_SPAN_ARG(class));
+  else
+    (void)snprintf(out, size, "%s", err->message);
+}
+
 /* Waits, and says so first. */
 static enum mortar_status wait_to_send_again(struct attempt *a, int64_t delay_ms, int64_t retries)
 {
   struct mtr_watch *watch = a->ch->watch;
   const enum mortar_outcome outcome = a->err->outcome;
+  char why[sizeof a->err->message];
   enum mortar_status st;
 
   atomic_fetch_add(&watch->counters.retries, 1);
   atomic_fetch_add(&watch->counters.wait_ms, (uint64_t)delay_ms);
+  reason(a, why, sizeof why);
   mtr_log(&watch->log, MORTAR_LOG_INFO, "attempt %lld follows in %lld ms: %s",
-          (long long)retries + 2, (long long)delay_ms, a->err->message);
+          (long long)retries + 2, (long long)delay_ms, why);
   st = mtr_pause(a->wait, delay_ms, "waiting to send the request again", a->err);
   if (st == MORTAR_OK) return st;
   mtr_error_prefix(a->err, "%s", a->method->name);
@@ -309,7 +346,8 @@ enum mortar_status mtr_thrift_call(const struct mtr_thrift_peer *peer, struct mt
                                    struct mortar_error *err)
 {
   struct mortar_error own;
-  struct attempt a = {peer, ch, method, reply, wait, err ? err : &own, MTR_EVENT_OTHER, -1, 0};
+  struct attempt a = {peer,  ch, method, reply, wait, err ? err : &own, MTR_EVENT_OTHER,
+                      false, -1, 0};
 
   MTR_TRY(begin(&a));
   MTR_TRY(mtr_message_write(mtr_lease_body(ch->lease), MTR_MESSAGE_CALL, method->name, ch->seqid,
@@ -325,7 +363,8 @@ enum mortar_status mtr_thrift_call_template(const struct mtr_thrift_peer *peer,
                                             const struct mtr_wait *wait, struct mortar_error *err)
 {
   struct mortar_error own;
-  struct attempt a = {peer, ch, method, reply, wait, err ? err : &own, MTR_EVENT_OTHER, -1, 0};
+  struct attempt a = {peer,  ch, method, reply, wait, err ? err : &own, MTR_EVENT_OTHER,
+                      false, -1, 0};
 
   MTR_TRY(begin(&a));
   MTR_TRY(mtr_message_template_write(t, ch->seqid, text, mtr_lease_body(ch->lease), a.err));
@@ -337,7 +376,8 @@ enum mortar_status mtr_thrift_resume(const struct mtr_thrift_peer *peer, struct 
                                      struct mortar_error *err)
 {
   struct mortar_error own;
-  struct attempt a = {peer, ch, ch->call, reply, wait, err ? err : &own, MTR_EVENT_OTHER, -1, 0};
+  struct attempt a = {peer,  ch, ch->call, reply, wait, err ? err : &own, MTR_EVENT_OTHER,
+                      false, -1, 0};
   struct mtr_reply http_reply;
   enum mortar_status st;
 
