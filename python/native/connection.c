@@ -76,18 +76,20 @@ static int open_session(ConnectionObject *conn, PyObject *options, PyObject *set
 
 static PyObject *conn_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-  static char *names[] = {"options", "settings", "cursor_class", NULL};
+  static char *names[] = {"options", "settings", "cursor_class", "wait_ms", NULL};
   PyObject *options, *settings, *cursor_class;
+  long long wait_ms = -1;
   ConnectionObject *conn;
 
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O", names, &PyList_Type, &options,
-                                   &PyList_Type, &settings, &cursor_class))
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O|L", names, &PyList_Type, &options,
+                                   &PyList_Type, &settings, &cursor_class, &wait_ms))
     return NULL;
   conn = CONN(type->tp_alloc(type, 0));
   if (!conn) return NULL;
   conn->state = native_state_of_type(type);
   conn->cursor_class = Py_NewRef(cursor_class);
   conn->plans = PyDict_New();
+  conn->wait_ms = wait_ms;
   if (!conn->state || !conn->plans || native_log_new(conn->state, &conn->log) < 0 ||
       open_session(conn, options, settings) < 0) {
     Py_DECREF(conn);

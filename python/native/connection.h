@@ -20,6 +20,7 @@ typedef struct {
   PlanObject *last_plan;
   struct native_log *log; /* NULL: nothing is to be logged */
   uint64_t lock_releases; /* how often a call let the interpreter's lock go */
+  long long wait_ms;      /* the longest that a call may wait at a time; -1: the options' limits */
 } ConnectionObject;
 
 PyTypeObject *native_connection_type_new(PyObject *module);

@@ -245,14 +245,24 @@ static const char *text_of(CursorObject *cur, PyObject *operation, Py_ssize_t *s
   return NULL;
 }
 
-static int set_sql(CursorObject *cur, void *operation)
+/* What execute was asked for. */
+struct request {
+  PyObject *operation;
+  const struct native_parameters *parameters; /* NULL: none */
+  int idempotent;
+  long long timeout_seconds; /* 0: the server's own limit */
+};
+
+static int set_sql(CursorObject *cur, const struct request *r)
 {
   struct mortar_error err;
   Py_ssize_t size;
-  const char *sql = text_of(cur, operation, &size);
+  const char *sql = text_of(cur, r->operation, &size);
 
   if (!sql) return -1;
   if ((!cur->stmt && mortar_statement_new(cur->conn->session, &cur->stmt, &err) != MORTAR_OK) ||
+      mortar_statement_set_timeout(cur->stmt, r->timeout_seconds, &err) != MORTAR_OK ||
+      mortar_statement_set_idempotent(cur->stmt, r->idempotent, &err) != MORTAR_OK ||
       mortar_statement_set_sql(cur->stmt, sql, (size_t)size, &err) != MORTAR_OK) {
     (void)native_raise(cur->conn->state, &err);
     return -1;
@@ -291,17 +301,12 @@ static int bind(CursorObject *cur, const struct native_parameters *parameters)
   return -1;
 }
 
-/* A text with its values. */
-struct bound {
-  PyObject *operation;
-  const struct native_parameters *parameters;
-};
-
-static int set_bound(CursorObject *cur, void *arg)
+static int set_request(CursorObject *cur, void *arg)
 {
-  const struct bound *b = arg;
+  const struct request *r = arg;
 
-  return set_sql(cur, b->operation) < 0 ? -1 : bind(cur, b->parameters);
+  if (set_sql(cur, r) < 0) return -1;
+  return r->parameters ? bind(cur, r->parameters) : 0;
 }
 
 PyObject *native_cursor_run(CursorObject *cur, int (*prepare)(CursorObject *, void *), void *arg)
@@ -324,10 +329,22 @@ PyObject *native_cursor_run(CursorObject *cur, int (*prepare)(CursorObject *, vo
 
 /* ---- The arguments of execute ---- */
 
-enum { OPERATION, PARAMETERS, ENFORCE, INPUT_STREAM, QUERY_TAGS, ARGUMENTS };
+/* From IDEMPOTENT on they are given by name only. */
+enum {
+  OPERATION,
+  PARAMETERS,
+  ENFORCE,
+  INPUT_STREAM,
+  QUERY_TAGS,
+  IDEMPOTENT,
+  STATEMENT_TIMEOUT,
+  ARGUMENTS
+};
 
 static const char *const argument_names[ARGUMENTS] = {
-    "operation", "parameters", "enforce_embedded_schema_correctness", "input_stream", "query_tags"};
+    "operation",        "parameters", "enforce_embedded_schema_correctness",
+    "input_stream",     "query_tags", "idempotent",
+    "statement_timeout"};
 
 static int place_of_argument(PyObject *name)
 {
@@ -344,9 +361,9 @@ static int parse_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *kw
 {
   Py_ssize_t i, names = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
 
-  if (nargs > ARGUMENTS) {
-    PyErr_Format(PyExc_TypeError, "execute() takes at most %d arguments (%zd given)", ARGUMENTS,
-                 nargs);
+  if (nargs > IDEMPOTENT) {
+    PyErr_Format(PyExc_TypeError, "execute() takes at most %d arguments by place (%zd given)",
+                 IDEMPOTENT, nargs);
     return -1;
   }
   for (i = 0; i < nargs; i++)
@@ -374,13 +391,13 @@ static int is_nothing(PyObject *argument)
 /* What is not there yet is refused rather than ignored. */
 static int refuse_arguments(CursorObject *cur, PyObject *const *given)
 {
-  static const char *const reasons[ARGUMENTS] = {
+  static const char *const reasons[IDEMPOTENT] = {
       [ENFORCE] = "enforce_embedded_schema_correctness is not supported",
       [INPUT_STREAM] = "volume statements are not supported yet",
       [QUERY_TAGS] = "query tags are not supported yet"};
   int i, nothing = 1;
 
-  for (i = ENFORCE; nothing > 0 && i < ARGUMENTS; i++) {
+  for (i = ENFORCE; nothing > 0 && i < IDEMPOTENT; i++) {
     nothing = is_nothing(given[i]);
     if (nothing == 0) (void)native_raise_text(cur->conn->state, "NotSupportedError", reasons[i]);
   }
@@ -388,29 +405,49 @@ static int refuse_arguments(CursorObject *cur, PyObject *const *given)
 }
 
 /* What is wrong with the parameters leaves the cursor as it was. */
-static PyObject *execute_with(CursorObject *cur, PyObject *operation, PyObject *given)
+static PyObject *execute_with(CursorObject *cur, struct request *r, PyObject *given)
 {
   struct native_parameters parameters;
-  struct bound bound;
   PyObject *done;
 
-  if (native_parameters_init(&parameters, cur->conn, operation, given) < 0) return NULL;
-  bound = (struct bound){parameters.operation, &parameters};
-  done = native_cursor_run(cur, set_bound, &bound);
+  if (native_parameters_init(&parameters, cur->conn, r->operation, given) < 0) return NULL;
+  r->operation = parameters.operation;
+  r->parameters = &parameters;
+  done = native_cursor_run(cur, set_request, r);
   native_parameters_fini(&parameters);
   return done;
+}
+
+/* None: no limit of the statement's own. */
+static int parse_request(CursorObject *cur, PyObject *const *given, struct request *out)
+{
+  PyObject *seconds = given[STATEMENT_TIMEOUT];
+  const int none = !seconds || seconds == Py_None;
+
+  *out = (struct request){.operation = given[OPERATION]};
+  out->idempotent = given[IDEMPOTENT] ? PyObject_IsTrue(given[IDEMPOTENT]) : 0;
+  if (out->idempotent < 0) return -1;
+  if (!none && PyLong_Check(seconds) && !PyBool_Check(seconds))
+    out->timeout_seconds = PyLong_AsLongLong(seconds);
+  if (PyErr_Occurred()) PyErr_Clear(); /* too large, which the next lines refuse */
+  if (none || out->timeout_seconds > 0) return 0;
+  (void)native_raise_text(cur->conn->state, "ProgrammingError",
+                          "statement_timeout must be a positive int, in seconds");
+  return -1;
 }
 
 static PyObject *cur_execute(PyObject *op, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
   PyObject *given[ARGUMENTS] = {NULL};
+  struct request request;
 
   if (parse_arguments(args, nargs, kwnames, given) < 0) return NULL;
-  if (refuse_arguments(CUR(op), given) < 0) return NULL;
+  if (refuse_arguments(CUR(op), given) < 0 || parse_request(CUR(op), given, &request) < 0)
+    return NULL;
   if (given[PARAMETERS] && given[PARAMETERS] != Py_None)
-    return execute_with(CUR(op), given[OPERATION], given[PARAMETERS]);
-  return native_cursor_run(CUR(op), set_sql, given[OPERATION]);
+    return execute_with(CUR(op), &request, given[PARAMETERS]);
+  return native_cursor_run(CUR(op), set_request, &request);
 }
 
 /* None, or NULL with the exception that is set; and what the call had to log. */
@@ -498,7 +535,8 @@ static PyObject *cur_get_lastrowid(PyObject *op, void *closure)
 static PyMethodDef cur_methods[] = {
     {"execute", (PyCFunction)(void (*)(void))cur_execute, METH_FASTCALL | METH_KEYWORDS,
      "execute(operation, parameters=None, enforce_embedded_schema_correctness=False, "
-     "input_stream=None, query_tags=None)\n--\n\nRun a statement and wait for it. Returns self."},
+     "input_stream=None, query_tags=None, *, idempotent=False, statement_timeout=None)\n--\n\nRun "
+     "a statement and wait for it. Returns self."},
     {"_metadata", native_metadata, METH_VARARGS, NULL},
     {"cancel", cur_cancel, METH_NOARGS,
      "cancel()\n--\n\nAsk the server to stop the running statement. From any thread."},

@@ -109,6 +109,7 @@ static int prepare(CursorObject *cur, void *question)
 
   if (fill_kind(q) < 0 || fill_names(cur, q) < 0 || fill_types(cur, q) < 0) return -1;
   if ((cur->stmt || mortar_statement_new(cur->conn->session, &cur->stmt, &err) == MORTAR_OK) &&
+      mortar_statement_set_timeout(cur->stmt, 0, &err) == MORTAR_OK &&
       mortar_statement_set_metadata(cur->stmt, &q->metadata, &err) == MORTAR_OK)
     return 0;
   (void)native_raise(cur->conn->state, &err);

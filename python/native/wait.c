@@ -22,7 +22,7 @@ static int look_around(void *ctx)
 void native_wait_begin(struct native_wait *w, ConnectionObject *conn)
 {
   /* PyErr_CheckSignals does nothing on other threads, so it does no harm there. */
-  w->call = (struct mortar_call){-1, NULL, look_around, w};
+  w->call = (struct mortar_call){conn->wait_ms, NULL, look_around, w};
   w->conn = conn;
   conn->lock_releases++;
   w->saved = PyEval_SaveThread();

@@ -123,9 +123,12 @@ def test_wrong_arguments(cursor, connection):
     for call in (cursor.execute, lambda: cursor.execute("SELECT 1", no_such=1),
                  lambda: cursor.execute("SELECT 1", operation="SELECT 1"),
                  lambda: connection.cursor(1, 2, 3, 4),
-                 lambda: cursor.execute("SELECT 1", None, False, None, None, None)):
+                 lambda: cursor.execute("SELECT 1", None, False, None, None, True)):
         with pytest.raises(TypeError):
             call()
+    for bad in (0, -1, 1.5, True, "1", 2**64):
+        with pytest.raises(sql.ProgrammingError, match="statement_timeout must be a positive int"):
+            cursor.execute("SELECT 1", statement_timeout=bad)
     cursor.execute("SELECT 1")
     with pytest.raises(ValueError, match="negative"):
         cursor.fetchmany(-1)
@@ -230,12 +233,22 @@ def test_the_server_dies(own_kiln):
         ({"server_hostname": "host", "use_kernel": True}, sql.NotSupportedError),
         ({"server_hostname": "host", "ignore_transactions": False}, sql.NotSupportedError),
         ({"server_hostname": "host", "page_rows": "many"}, sql.ProgrammingError),
-        ({"server_hostname": "host", "catalog": "a\0b"}, ValueError),
+        ({"server_hostname": "host", "catalog": "a\0b"}, sql.ProgrammingError),
+        ({"server_hostname": "host", "user_agent_entry": "a\0b"}, sql.ProgrammingError),
+        ({"server_hostname": "host", "user_agent_entry": "a\nb"}, sql.ProgrammingError),
+        ({"server_hostname": "host", "session_configuration": {"a": "b\0"}}, sql.ProgrammingError),
     ],
 )
 def test_connect_refuses(arguments, problem):
     with pytest.raises(problem) as caught:
         sql.connect(http_path="/x", access_token="any", **arguments)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("bad", ["secret\0", "secret\n"])
+def test_a_token_with_a_control_character(bad):
+    with pytest.raises(sql.ProgrammingError, match="'access_token' holds a control") as caught:
+        sql.connect("http://127.0.0.1", "/x", bad)
     assert "secret" not in str(caught.value)
 
 
@@ -247,6 +260,11 @@ def test_connect_refuses(arguments, problem):
         ("connect_timeout_ms", 0),
         ("read_timeout_ms", -1),
         ("page_rows", 1.5),
+        ("proxy_from_env", "perhaps"),
+        ("idle_ms", -1),
+        ("max_reply_bytes", 1),
+        ("call_timeout", 0),
+        ("call_timeout", "a minute"),
         ("page_bytes", "8 MiB"),
         ("_retry_stop_after_attempts_count", 10**6),
         ("_retry_delay_min", 10**9),

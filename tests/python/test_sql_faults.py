@@ -16,7 +16,9 @@ import pytest
 pytest.importorskip("mortar.kiln._kiln", reason="the extension module is not built")
 sql = pytest.importorskip("mortar.sql")
 
-from sql_support import Kiln, connect, control, server_stats, set_faults, wait_for  # noqa: E402
+from sql_support import (  # noqa: E402
+    SLOW, Kiln, connect, control, server_stats, set_faults, wait_for,
+)
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +127,85 @@ def test_an_insert_runs_once(kiln, name):
     assert server_stats(kiln)["texts"][insert]["executed"] == 1
     with sql.connect(_connection_uri=kiln) as connection, connection.cursor() as cursor:
         assert cursor.execute(f"SELECT count(*) FROM {table}").fetchall() == [(1,)]
+
+
+def test_an_idempotent_write_is_sent_again(kiln):
+    """It ran, the reply did not come, it runs once more; the next one has to say so itself."""
+    insert = "INSERT INTO twice VALUES (1)"
+    with connect(kiln, _retry_delay_min=0.01) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE twice (a INT)")
+        set_faults(kiln, {**AFTER, "reset": True})
+        cursor.execute(insert, idempotent=True)
+        assert connection.stats()["retries"] == 1
+        assert server_stats(kiln)["texts"][insert]["executed"] == 2
+        for given in ({}, {"idempotent": False}):
+            set_faults(kiln, {**AFTER, "reset": True})
+            with pytest.raises(sql.RequestError) as caught:
+                cursor.execute(insert, **given)
+            assert caught.value.outcome == "unknown"
+        assert connection.stats()["retries"] == 1
+        assert cursor.execute("SELECT count(*) FROM twice").fetchall() == [(4,)]
+
+
+# ---- Limits ----
+
+
+def test_a_statement_ends_at_its_limit(kiln):
+    """The limit is that statement's: the next one has none."""
+    with connect(kiln) as connection, connection.cursor() as cursor:
+        with pytest.raises(sql.RequestError) as caught:
+            cursor.execute(SLOW, statement_timeout=1)
+        assert caught.value.status == "TIMEOUT"
+        set_faults(kiln, {"call": "ExecuteStatement", "delay_before_ms": 1500})
+        assert cursor.execute("SELECT 1").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("call", ["OpenSession", "ExecuteStatement", "FetchResults"])
+def test_no_wait_of_a_call_is_longer_than_its_limit(kiln, call):
+    """The other limits are minutes."""
+    rule = {"call": call, "when": "before", "hang": True}
+
+    def use():
+        with connect(kiln, call_timeout=0.3, page_rows=10) as connection:
+            connection.cursor().execute("SELECT id FROM range(100)").fetchall()
+
+    set_faults(kiln, rule)
+    with pytest.raises(sql.RequestError) as caught:
+        use()
+    assert caught.value.status == "TIMEOUT"
+    wait_for(lambda: server_stats(kiln)["sessions_open"] == 0)
+
+
+def test_a_reply_longer_than_allowed_is_refused(kiln):
+    with connect(kiln, max_reply_bytes=4096) as connection, connection.cursor() as cursor:
+        assert cursor.execute("SELECT 1").fetchall() == [(1,)]
+        with pytest.raises(sql.OperationalError) as caught:
+            cursor.execute("SELECT uuid() FROM range(500)").fetchall()
+        assert caught.value.status == "LIMIT"
+
+
+def test_a_connection_idle_for_too_long_is_replaced(kiln):
+    for idle_ms, connects in ((0, 3), (3600000, 1)):
+        with connect(kiln, idle_ms=idle_ms) as connection:
+            for _ in range(2):
+                time.sleep(0.002)  # idle for more than 0 ms
+                connection.cursor().execute("SELECT 1").fetchall()
+            assert connection.stats()["connects"] == connects
+
+
+def test_a_proxy_and_what_goes_past_it(kiln, monkeypatch):
+    """Nobody listens where the proxy should be."""
+    nobody = "http://127.0.0.1:9"
+    with pytest.raises(sql.RequestError):
+        connect(kiln, proxy=nobody)
+    connect(kiln, proxy=nobody, no_proxy="127.0.0.1").close()
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, nobody)
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    connect(kiln).close()
+    with pytest.raises(sql.RequestError):
+        connect(kiln, proxy_from_env=True)
 
 
 # ---- A page -------------------------------------------------------------------------------------

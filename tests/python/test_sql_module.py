@@ -88,7 +88,7 @@ def test_types_are_closed():
     with pytest.raises(TypeError):
         mortar._native.Cursor(object())
     with pytest.raises(TypeError):
-        mortar._native.Connection([], [], 1, 2)
+        mortar._native.Connection([], [], 1, 2, 3)
     with pytest.raises(TypeError):
         mortar._native.Connection([(1, 2)], [], sql.Cursor)
     with pytest.raises(TypeError):

@@ -17,7 +17,7 @@ from mortar import _native
 
 from . import exc
 from . import types as _types  # registers Row with the C side
-from ._keywords import OPTIONS, SECONDS
+from ._keywords import OPTIONS, SECONDS, in_keywords
 from ._log import logger
 from .exc import *  # noqa: F403  older programs look for client.Error and its like
 
@@ -252,6 +252,20 @@ def _milliseconds(name: str, seconds: Any) -> str:
         raise exc.ProgrammingError(problem) from None
 
 
+def _positive_milliseconds(name: str, seconds: Any) -> int:
+    number = int(_milliseconds(name, seconds))
+    if not 0 < number < 2**53:
+        raise exc.ProgrammingError(f"{name} takes a number of seconds above 0, not {seconds!r}")
+    return number
+
+
+def _check_texts(pairs: Options) -> None:
+    """Texts of the C library end at a NUL; what it says of other control characters is said here."""
+    for name, value in pairs:
+        if "\0" in name or "\0" in (value or ""):
+            raise exc.ProgrammingError(in_keywords(f"option {name!r} holds a control character"))
+
+
 def _refuse(keywords: dict[str, Any]) -> None:
     for name in _REFUSED:
         if keywords.pop(name, None):
@@ -316,9 +330,10 @@ def connect(
     `_port`, `_connection_uri` (a whole URL instead of hostname and path), `user_agent_entry`,
     `username` and `password` (basic authorisation, for Spark and Hive), `_tls_no_verify`,
     `_tls_verify_hostname`, `_tls_trusted_ca_file`, `_socket_timeout` (seconds), `proxy`,
-    `connect_timeout_ms`, `read_timeout_ms`, `page_rows`, `page_bytes`, `use_inline_params`,
-    `escape_catalog_name` (a `_` in the catalog of schemas(), tables() and columns() means itself). A
-    keyword that nobody knows gets one warning.
+    `no_proxy`, `proxy_from_env`, `connect_timeout_ms`, `read_timeout_ms`, `idle_ms`, `page_rows`,
+    `page_bytes`, `max_reply_bytes`, `call_timeout` (seconds for each wait of a call),
+    `use_inline_params`, `escape_catalog_name` (a `_` in the catalog of schemas(), tables() and
+    columns() means itself). A keyword that nobody knows gets one warning.
     """
     inline = _inline(keywords)
     escape_catalog_name = bool(keywords.pop("escape_catalog_name", False))
@@ -327,9 +342,12 @@ def connect(
         options.append(("http_path", http_path))
     if access_token:
         options.append(("access_token", access_token))
+    limit = keywords.pop("call_timeout", None)
+    wait_ms = -1 if limit is None else _positive_milliseconds("call_timeout", limit)
     options += _options({**keywords, "catalog": catalog, "schema": schema})
     settings: Options = [(str(k), str(v)) for k, v in (session_configuration or {}).items()]
-    connection = Connection(options, settings, Cursor)
+    _check_texts(options + settings)
+    connection = Connection(options, settings, Cursor, wait_ms)
     if inline:
         connection.use_inline_params = inline
     connection._escape_catalog_name = escape_catalog_name
