@@ -31,10 +31,13 @@ static int each_pair(PyObject *pairs, struct mortar_config *config,
   return 0;
 }
 
-static void free_session(struct mortar_session *session)
+/* grace_ms: how long to wait for the server's word; -1: as the library does. */
+static void free_session(struct mortar_session *session, long long grace_ms)
 {
+  const struct mortar_call grace = {.timeout_ms = grace_ms};
   PyThreadState *saved = PyEval_SaveThread();
 
+  if (grace_ms >= 0) (void)mortar_session_close(session, &grace, NULL);
   mortar_session_free(session);
   PyEval_RestoreThread(saved);
 }
@@ -52,7 +55,7 @@ static enum mortar_status wait_for_session(ConnectionObject *conn,
   if (native_wait_end(&w) == 0)
     conn->session = session;
   else if (session)
-    free_session(session);
+    free_session(session, -1);
   return st;
 }
 
@@ -170,24 +173,36 @@ PlanObject *native_connection_plan(ConnectionObject *conn, const struct mortar_r
 
 /* ---- Closing ---- */
 
-/* Closes the cursors and the session, tells the server and logs it. In a child of a fork nothing is
- * sent or logged. -1 with an exception: see native_log_deliver. */
-static int shut(ConnectionObject *conn)
+/* Closes the cursors and the session, tells the server and logs it. The session goes first when
+ * time is short: its end is that of its statements, too. In a child of a fork nothing is sent or
+ * logged. -1 with an exception: see native_log_deliver. */
+static int shut(ConnectionObject *conn, long long grace_ms)
 {
   const bool ours = native_connection_is_ours(conn);
   struct mortar_session *session;
 
-  while (conn->cursors)
+  while (grace_ms < 0 && conn->cursors)
     native_cursor_shut(conn->cursors);
   session = conn->session;
   conn->session = NULL;
-  if (session) free_session(session);
+  if (session) free_session(session, grace_ms);
+  while (conn->cursors)
+    native_cursor_shut(conn->cursors);
   return ours ? native_log_deliver(conn->log, conn->state, conn->session_id) : 0;
 }
 
 static PyObject *conn_close(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
-  if (shut(CONN(op)) < 0) return NULL;
+  if (shut(CONN(op), -1) < 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+/* Waits for the server's word for so many milliseconds at most. */
+static PyObject *conn_close_within(PyObject *op, PyObject *ms)
+{
+  const long long grace_ms = PyLong_AsLongLong(ms);
+
+  if (PyErr_Occurred() || shut(CONN(op), grace_ms < 0 ? 0 : grace_ms) < 0) return NULL;
   Py_RETURN_NONE;
 }
 
@@ -222,7 +237,7 @@ static void conn_finalize(PyObject *op)
   PyObject *type, *value, *trace;
 
   PyErr_Fetch(&type, &value, &trace);
-  if (shut(CONN(op)) < 0) PyErr_WriteUnraisable(NULL);
+  if (shut(CONN(op), -1) < 0) PyErr_WriteUnraisable(NULL);
   PyErr_Restore(type, value, trace);
 }
 
@@ -298,6 +313,7 @@ static PyMethodDef conn_methods[] = {
     {"get_session_id_hex", conn_session_id_hex, METH_NOARGS,
      "get_session_id_hex()\n--\n\nThe session's id as the server shows it."},
     {"stats", conn_stats, METH_NOARGS, "stats()\n--\n\nCounters of this connection, as a dict."},
+    {"_close_within", conn_close_within, METH_O, NULL},
     {"_check", conn_check, METH_O, NULL},
     {"__enter__", conn_enter, METH_NOARGS, NULL},
     {"__exit__", (PyCFunction)(void (*)(void))conn_exit, METH_FASTCALL, NULL},

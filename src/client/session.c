@@ -12,7 +12,8 @@
 
 enum {
   IDLE_CHANNELS_MAX = 64, /* more than that at once is a burst; what comes back then is freed */
-  FREE_GRACE_MS = 2000    /* how long mortar_session_free may wait for CloseSession */
+  FREE_GRACE_MS = 2000,   /* how long mortar_session_free may wait for CloseSession */
+  SILENT_GRACE_MS = 100   /* the same, right after another farewell timed out: time to send it */
 };
 
 static struct mtr_wait wait_of(const struct mortar_call *call)
@@ -90,6 +91,7 @@ static enum mortar_status session_new(const struct mortar_config *config,
   session->alloc = config->alloc;
   atomic_init(&session->count, 1);
   atomic_init(&session->closed, false);
+  atomic_init(&session->silent_until, 0);
   atomic_init(&session->statements, 0);
   atomic_init(&session->spare_statement, NULL);
   atomic_init(&session->spare_result, NULL);
@@ -371,11 +373,26 @@ done:
   return mtr_session_failed(session, NULL, st, err);
 }
 
+/* Results and their session often go together. A server that is silent is waited for once and not
+ * at each of them: those that follow at once are sent, and hardly waited for. */
+static int64_t farewell_ms(const struct mortar_session *session, int64_t grace_ms)
+{
+  const bool silent = mtr_clock_now() < atomic_load(&session->silent_until);
+
+  return silent && grace_ms > SILENT_GRACE_MS ? SILENT_GRACE_MS : grace_ms;
+}
+
+static void farewell_timed_out(struct mortar_session *session)
+{
+  atomic_store(&session->silent_until, mtr_deadline_after(mtr_clock_now(), FREE_GRACE_MS));
+}
+
 void mortar_session_free(struct mortar_session *session)
 {
-  const struct mortar_call grace = {.timeout_ms = FREE_GRACE_MS};
+  struct mortar_call grace = {.timeout_ms = FREE_GRACE_MS};
 
   if (!session) return;
+  grace.timeout_ms = farewell_ms(session, FREE_GRACE_MS);
   (void)mortar_session_close(session, &grace, NULL);
   mtr_session_unref(session);
 }
@@ -387,11 +404,13 @@ void mtr_session_drop_operation(struct mortar_session *session, const struct mtr
   struct mtr_channel *channel = NULL;
   enum mortar_status st;
 
+  grace_ms = farewell_ms(session, grace_ms);
   wait.deadline = mtr_deadline_min(wait.deadline, mtr_deadline_after(mtr_clock_now(), grace_ms));
   if (!op->guid_size || mtr_session_usable(session, NULL) != MORTAR_OK) return;
   if (mtr_session_take(session, &channel, NULL) != MORTAR_OK) return;
   if (cancel) (void)!session->backend->cancel(session->bs, channel, op, &wait, NULL);
   st = session->backend->close_operation(session->bs, channel, op, &wait, NULL);
   mtr_session_give(session, channel);
+  if (st == MORTAR_TIMEOUT) farewell_timed_out(session);
   if (mtr_session_gave_up(st)) (void)mtr_orphan_add(session, NULL, MTR_ORPHAN_OPERATION, op);
 }

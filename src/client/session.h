@@ -22,7 +22,8 @@ struct mortar_session {
   pthread_mutex_t lock;
   struct mtr_channel *idle;
   size_t idle_count;
-  uint64_t generation; /* of the process that opened it: a child of a fork keeps off */
+  uint64_t generation;          /* of the process that opened it: a child of a fork keeps off */
+  _Atomic int64_t silent_until; /* the server let a farewell time out: see farewell_ms */
   _Atomic uint64_t statements;
   /* What the last statement and result left, for the next ones: no allocation in the steady state.
    */

@@ -5,6 +5,7 @@ and Kiln is left with nothing."""
 import contextlib
 import os
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -66,12 +67,22 @@ def expire(uri):
     control(uri, "/kiln/clock", dict.fromkeys(limits, 0))
 
 
-def run(code, *arguments, **more):
-    """Runs Python code with this folder's modules; what it gave."""
+def command(code, *arguments):
+    """Python code with this folder's modules."""
     head = f"import os, sys, threading, time\nsys.path[:0] = [{str(ROOT / 'tests' / 'python')!r}]\n"
-    return subprocess.run([sys.executable, "-W", "ignore", "-c", head + code, *arguments],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120,
-                          **more)
+    return [sys.executable, "-W", "ignore", "-c", head + code, *arguments]
+
+
+def run(code, *arguments, **more):
+    """Runs it; what it gave."""
+    return subprocess.run(command(code, *arguments), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=120, **more)
+
+
+def process(code, *arguments):
+    """Starts it; its input and output are pipes."""
+    return subprocess.Popen(command(code, *arguments), stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True)
 
 
 # ---- The end of the process ---------------------------------------------------------------------
@@ -129,6 +140,66 @@ print(time.monotonic())
     assert (done.returncode, done.stderr) == (0, "")
     assert took < 10
     expire(kiln)
+
+
+@contextlib.contextmanager
+def stopped(server):
+    """A server that answers nobody meanwhile, as if its machine had hung."""
+    server.process.send_signal(signal.SIGSTOP)
+    os.waitpid(server.process.pid, os.WUNTRACED)  # until it has stopped
+    try:
+        yield
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+
+
+HALF_READ = """
+from sql_support import connect
+def half_read(uri, results):
+    connection = connect(uri, page_rows=1000)
+    cursors = [connection.cursor().execute("SELECT id FROM range(5000)") for _ in range(results)]
+    return connection, cursors
+"""
+
+
+@pytest.mark.parametrize("end", ["connection.close()", "del connection, cursors"])
+def test_a_server_that_hangs_is_waited_for_once(tmp_path, end):
+    """Not two seconds for each of five results, and two more for the session."""
+    server = Kiln(tmp_path)
+    code = HALF_READ + f"""
+connection, cursors = half_read(sys.argv[1], 5)
+print(flush=True)
+sys.stdin.readline()
+begun = time.monotonic()
+{end}
+print(time.monotonic() - begun)
+"""
+    with process(code, server.uri) as running:
+        running.stdout.readline()
+        with stopped(server):
+            said, _ = running.communicate("go\n", timeout=120)
+    assert running.returncode == 0 and 2 <= float(said) < 8
+    wait_for(lambda: left_open(server.uri) == (0, 0))
+    server.end()
+
+
+def test_an_exit_with_many_connections_to_a_server_that_hangs(tmp_path):
+    """Two seconds for all of them together, with a result each that is half read."""
+    server = Kiln(tmp_path)
+    code = HALF_READ + """
+kept = [half_read(sys.argv[1], 1) for _ in range(10)]
+print(flush=True)
+sys.stdin.readline()
+print(time.monotonic())
+"""
+    with process(code, server.uri) as running:
+        running.stdout.readline()
+        with stopped(server):
+            said, _ = running.communicate("go\n", timeout=120)
+            took = time.monotonic() - float(said)
+    assert running.returncode == 0 and took < 8
+    wait_for(lambda: left_open(server.uri) == (0, 0))
+    server.end()
 
 
 # ---- The end of the server ----------------------------------------------------------------------

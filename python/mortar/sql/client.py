@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import re
+import time
 import warnings
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
@@ -362,6 +363,8 @@ _connections: weakref.WeakSet[Connection] = weakref.WeakSet()
 @atexit.register
 def _close_connections() -> None:
     """A statement that nobody waits for any more costs money: what is open when the interpreter
-    ends is closed, also where a thread still holds it."""
+    ends is closed, also where a thread still holds it. All of them have two seconds together; behind
+    those a close is sent and hardly waited for."""
+    end = time.monotonic() + 2
     for connection in list(_connections):
-        connection.close()
+        connection._close_within(max(50, int((end - time.monotonic()) * 1000)))
