@@ -22,36 +22,21 @@ static void fill_bits(uint8_t *out, const struct mtr_thrift_values *values)
     out[i / 8] |= (uint8_t)((in[i] != 0) << i % 8);
 }
 
-static void fill_i16(uint8_t *out, const struct mtr_thrift_values *values)
-{
-  size_t i;
-
-  for (i = 0; i < values->count; i++) {
-    const uint16_t v = mtr_be16(values->bytes.data + i * sizeof v);
-    memcpy(out + i * sizeof v, &v, sizeof v);
+/* Written so that compilers make wide shuffles of it. */
+#define FILL_BIG_ENDIAN(name, type, load)                                                          \
+  static void name(uint8_t *out, const struct mtr_thrift_values *values)                           \
+  {                                                                                                \
+    size_t i;                                                                                      \
+                                                                                                   \
+    for (i = 0; i < values->count; i++) {                                                          \
+      const type v = load(values->bytes.data + i * sizeof v);                                      \
+      memcpy(out + i * sizeof v, &v, sizeof v);                                                    \
+    }                                                                                              \
   }
-}
-
-static void fill_i32(uint8_t *out, const struct mtr_thrift_values *values)
-{
-  size_t i;
-
-  for (i = 0; i < values->count; i++) {
-    const uint32_t v = mtr_be32(values->bytes.data + i * sizeof v);
-    memcpy(out + i * sizeof v, &v, sizeof v);
-  }
-}
-
-/* Of doubles, too. */
-static void fill_i64(uint8_t *out, const struct mtr_thrift_values *values)
-{
-  size_t i;
-
-  for (i = 0; i < values->count; i++) {
-    const uint64_t v = mtr_be64(values->bytes.data + i * sizeof v);
-    memcpy(out + i * sizeof v, &v, sizeof v);
-  }
-}
+FILL_BIG_ENDIAN(fill_i16, uint16_t, mtr_be16)
+FILL_BIG_ENDIAN(fill_i32, uint32_t, mtr_be32)
+FILL_BIG_ENDIAN(fill_i64, uint64_t, mtr_be64) /* of doubles, too */
+#undef FILL_BIG_ENDIAN
 
 /* Servers have widened them, so nothing is lost on the way back. */
 static void fill_floats(uint8_t *out, const struct mtr_thrift_values *values)
