@@ -261,37 +261,40 @@ static void a_deadline_ends_every_wait(void **state)
   client_stop(&c);
 }
 
-static void another_thread_cancels(void **state)
+/* Runs a statement that another thread cancels in the middle. */
+static void run_cancelled(struct client *c, const char *sql)
 {
   struct mortar_statement *stmt = NULL;
   struct mortar_result *res = NULL;
   struct helper h = {NULL, NULL, 0};
-  struct client c;
   pthread_t thread;
+
+  assert_int_equal(mortar_statement_new(c->session, &stmt, &c->err), MORTAR_OK);
+  assert_int_equal(mortar_statement_set_sql(stmt, sql, strlen(sql), &c->err), MORTAR_OK);
+  h.stmt = stmt;
+  assert_int_equal(pthread_create(&thread, NULL, wake_soon, &h), 0);
+  assert_int_equal(mortar_statement_execute(stmt, NULL, &res, &c->err), MORTAR_CANCELED);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  mortar_statement_free(stmt);
+}
+
+static void another_thread_cancels(void **state)
+{
+  struct client c;
 
   (void)state;
   client_start(&c);
   c.fs.live_polls = 1000;
   c.fs.ends_canceled = true;
-  assert_int_equal(mortar_statement_new(c.session, &stmt, &c.err), MORTAR_OK);
-  assert_int_equal(mortar_statement_set_sql(stmt, "SELECT", 6, &c.err), MORTAR_OK);
-  h.stmt = stmt;
-  assert_int_equal(pthread_create(&thread, NULL, wake_soon, &h), 0);
-  assert_int_equal(mortar_statement_execute(stmt, NULL, &res, &c.err), MORTAR_CANCELED);
-  assert_int_equal(pthread_join(thread, NULL), 0);
+  run_cancelled(&c, "SELECT");
   assert_int_equal(c.fs.canceled, 1);
-  mortar_statement_free(stmt);
   client_stop(&c);
 }
 
 /* While the client waits to send it again nothing is under way: it is not sent. */
 static void a_cancel_between_two_attempts(void **state)
 {
-  struct mortar_statement *stmt = NULL;
-  struct mortar_result *res = NULL;
-  struct helper h = {NULL, NULL, 0};
   struct client c;
-  pthread_t thread;
 
   (void)state;
   client_start(&c);
@@ -300,16 +303,10 @@ static void a_cancel_between_two_attempts(void **state)
                                                 .status = 503,
                                                 .headers = "Retry-After: 60\r\n",
                                                 .last = 1});
-  assert_int_equal(mortar_statement_new(c.session, &stmt, &c.err), MORTAR_OK);
-  assert_int_equal(mortar_statement_set_sql(stmt, "INSERT", 6, &c.err), MORTAR_OK);
-  h.stmt = stmt;
-  assert_int_equal(pthread_create(&thread, NULL, wake_soon, &h), 0);
-  assert_int_equal(mortar_statement_execute(stmt, NULL, &res, &c.err), MORTAR_CANCELED);
-  assert_int_equal(pthread_join(thread, NULL), 0);
+  run_cancelled(&c, "INSERT");
   assert_int_equal(c.err.outcome, MORTAR_OUTCOME_REJECTED);
   assert_int_equal(c.fs.fault_requests, 1);
   assert_int_equal(c.fs.ran, 0);
-  mortar_statement_free(stmt);
   client_stop(&c);
 }
 
