@@ -152,7 +152,7 @@ static enum mortar_status set_way(struct mtr_curl_target *target, struct mtr_spa
 static enum mortar_status set_proxy(struct mtr_curl_target *target, const char *proxy,
                                     const char *no_proxy, struct mortar_error *err)
 {
-  struct mtr_span place;
+  struct mtr_span place = {NULL, 0};
 
   if (!proxy) proxy = "";
   MTR_TRY(copy_text(target, proxy, &target->proxy, err));
