@@ -225,14 +225,15 @@ static bool is_about_reply(enum mortar_status st)
          st == MORTAR_UNSUPPORTED;
 }
 
-/* Whatever the server said of the statement then, it was our own doing. */
+/* Whatever the server said of the statement then, it was our own doing, and no word on what it did.
+ */
 static enum mortar_status closed_meanwhile(struct mortar_error *err)
 {
   const struct mortar_error was = *err;
 
   (void)mtr_fail(err, MORTAR_INTERRUPTED, "the session was closed by another thread: %s",
                  was.message);
-  err->outcome = was.outcome;
+  err->outcome = was.outcome == MORTAR_OUTCOME_DONE ? MORTAR_OUTCOME_UNKNOWN : was.outcome;
   return MORTAR_INTERRUPTED;
 }
 

@@ -283,6 +283,7 @@ static void check_close_ends(struct client *c)
     assert_int_equal(pthread_join(runners[i].thread, NULL), 0);
     assert_int_equal(runners[i].st, MORTAR_INTERRUPTED);
     assert_non_null(strstr(runners[i].err.message, "session was closed"));
+    assert_int_not_equal(runners[i].err.outcome, MORTAR_OUTCOME_DONE);
     assert_true(runners[i].ended - closed < (100 + LATE_MS) * MTR_MS);
   }
   assert_int_equal(c->fs.closed, 1);
