@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 
-enum { ALIGNMENT = 64, PREFIX = 8, BUFFER_STRUCT = 16 };
+enum { PREFIX = 8, BUFFER_STRUCT = 16 };
 
 enum { LZ4_FRAME = 0, ZSTD = 1 }; /* CompressionType of Message.fbs */
 static const uint64_t best_ratio[] = {255, 32768};
@@ -74,8 +74,6 @@ static enum mortar_status read_packed(struct mtr_span body, const uint8_t *buffe
   return MORTAR_OK;
 }
 
-static size_t align_up(size_t n) { return (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1); }
-
 /* The bytes that all buffers take in the slab, its table included. */
 static enum mortar_status total_size(struct mtr_span body, struct mtr_span buffers, int64_t codec,
                                      size_t *out, struct mortar_error *err)
@@ -83,13 +81,13 @@ static enum mortar_status total_size(struct mtr_span body, struct mtr_span buffe
   size_t i, count = buffers.size / BUFFER_STRUCT, packed_sum = 0;
   struct packed packed;
 
-  *out = align_up(buffers.size);
+  *out = mtr_slab_align(buffers.size);
   for (i = 0; i < count; i++) {
     MTR_TRY(read_packed(body, buffers.data, i, codec, &packed, err));
     packed_sum += packed.bytes.size;
     /* Many buffers over the same bytes would multiply what one byte can give. */
     if (packed_sum > body.size) return bad_buffer(err, i, "overlaps others");
-    *out += align_up(packed.size);
+    *out += mtr_slab_align(packed.size);
     if (*out > MTR_IPC_MAX_DECODED)
       return mtr_fail(err, MORTAR_LIMIT, "compressed batch of more than %zu bytes",
                       MTR_IPC_MAX_DECODED);
@@ -141,7 +139,7 @@ static enum mortar_status decode_all(struct decoder *decoder, struct mtr_span bo
                                      struct mtr_span buffers, struct mtr_buf *out,
                                      struct mortar_error *err)
 {
-  size_t i, at = align_up(buffers.size);
+  size_t i, at = mtr_slab_align(buffers.size);
   struct packed packed;
 
   for (i = 0; i < buffers.size / BUFFER_STRUCT; i++) {
@@ -152,7 +150,7 @@ static enum mortar_status decode_all(struct decoder *decoder, struct mtr_span bo
     place.offset = (int64_t)at;
     place.size = (int64_t)packed.size;
     memcpy(out->data + i * BUFFER_STRUCT, &place, sizeof place);
-    at += align_up(packed.size);
+    at += mtr_slab_align(packed.size);
   }
   return MORTAR_OK;
 }

@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-enum { ALIGNMENT = 64 };
 #define JOIN_MAX ((size_t)8 << 30)
 #define SCRATCH_MAX ((size_t)1 << 30)
 
@@ -27,19 +26,26 @@ struct join {
   struct mortar_error *err;
 };
 
-static size_t align(size_t size) { return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
-
-/* Zeroed room for a buffer; NULL while measuring. */
+/* Room for a buffer, with the gap behind it zeroed; NULL while measuring. */
 static uint8_t *take(struct join *j, int64_t size)
 {
-  const size_t rounded = align((size_t)size);
+  const size_t rounded = mtr_slab_align((size_t)size);
   uint8_t *at = j->room;
 
   j->size += rounded;
   if (!at) return NULL;
-  memset(at, 0, rounded);
+  memset(at + size, 0, rounded - (size_t)size);
   j->room += rounded;
   return at;
+}
+
+/* The same for so many bits, all of them zero. */
+static uint8_t *take_bits(struct join *j, int64_t count)
+{
+  uint8_t *bits = take(j, mtr_bits_size(count));
+
+  if (bits) memset(bits, 0, (size_t)mtr_bits_size(count));
+  return bits;
 }
 
 static int64_t total(const struct join *j, const struct piece *pieces)
@@ -71,7 +77,7 @@ static void join_validity(struct join *j, const struct piece *pieces, struct Arr
     any |= may_hold_nulls(&pieces[i]);
   if (out) out->buffers[0] = NULL;
   if (!any) return;
-  bits = take(j, mtr_bits_size(rows));
+  bits = take_bits(j, rows);
   if (!bits) return;
   for (i = 0; i < j->n; at += pieces[i++].count)
     if (may_hold_nulls(&pieces[i]))
@@ -84,7 +90,7 @@ static void join_validity(struct join *j, const struct piece *pieces, struct Arr
 
 static void join_bits(struct join *j, const struct piece *pieces, struct ArrowArray *out)
 {
-  uint8_t *bits = take(j, mtr_bits_size(total(j, pieces)));
+  uint8_t *bits = take_bits(j, total(j, pieces));
   int64_t at = 0;
   size_t i;
 
@@ -144,6 +150,7 @@ static enum mortar_status join_offsets(struct join *j, const struct piece *piece
   size_t k;
 
   *items = 0;
+  if (offsets) put_offset(offsets, 0, 0, wide);
   for (k = 0; k < j->n; k++) {
     const struct piece *p = &pieces[k];
     const int64_t base = p->count ? offset_at(p, 0, wide) : 0;

@@ -5,6 +5,15 @@
 
 #include "base/buf.h"
 
+/* Where batches and buffers of one slab begin: at multiples of this. */
+enum { MTR_SLAB_ALIGNMENT = 64 };
+
+/* size and the gap behind it. */
+static inline size_t mtr_slab_align(size_t size)
+{
+  return (size + MTR_SLAB_ALIGNMENT - 1) & ~(size_t)(MTR_SLAB_ALIGNMENT - 1);
+}
+
 struct mtr_slab {
   struct mtr_buf buf; /* grows only while count is 1; never after the first array points into it */
   size_t carved;      /* bytes at the end of buf's capacity that mtr_slab_carve gave away */

@@ -7,7 +7,7 @@
 /* One decoded window; a single batch can't be larger. Servers make batches of a few MB. */
 #define WINDOW_MAX ((size_t)2 << 30)
 
-enum { BATCH_ALIGNMENT = 64, FIRST_SPOTS = 8, KEEP_SLAB = 32 * 1024 };
+enum { FIRST_SPOTS = 8, KEEP_SLAB = 32 * 1024 };
 
 void mtr_page_reader_init(struct mtr_page_reader *rd, const struct mortar_alloc *alloc)
 {
@@ -64,7 +64,7 @@ static enum mortar_status add_spot(struct mtr_page_reader *rd, const struct mtr_
 
 static enum mortar_status align(struct mtr_buf *buf, struct mortar_error *err)
 {
-  size_t gap = (BATCH_ALIGNMENT - buf->size % BATCH_ALIGNMENT) % BATCH_ALIGNMENT;
+  const size_t gap = mtr_slab_align(buf->size) - buf->size;
 
   MTR_TRY(mtr_buf_reserve(buf, gap, err));
   if (gap) memset(buf->data + buf->size, 0, gap);

@@ -13,8 +13,6 @@
 /* One page in Arrow's form: a reply, see max_reply_bytes, and what aligning adds. */
 #define SLAB_MAX ((size_t)8 << 30)
 
-enum { ALIGNMENT = 64 };
-
 /* The columns of a page; all have the same number of values. */
 struct mtr_thrift_columns {
   size_t count, rows;
@@ -75,25 +73,24 @@ enum mortar_status mtr_thrift_take_columns(const struct mtr_TRowSet *set, struct
 
 /* ---- Measuring ----------------------------------------------------------------------------- */
 
-static size_t align(size_t size) { return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
-
 static size_t bits_size(size_t rows) { return (size_t)mtr_bits_size((int64_t)rows); }
 
 static size_t offsets_size(size_t rows) { return (rows + 1) * sizeof(int32_t); }
 
 static size_t size_of(const struct mtr_thrift_column *column, const struct mtr_arrow_field *field)
 {
-  const size_t rows = column->values.count, validity = align(bits_size(rows));
+  const size_t rows = column->values.count, validity = mtr_slab_align(bits_size(rows));
 
   switch (mtr_arrow_layout_of(field->type)) {
     case MTR_LAYOUT_NONE:
       return 0;
     case MTR_LAYOUT_BITS:
-      return validity + align(bits_size(rows));
+      return validity + mtr_slab_align(bits_size(rows));
     case MTR_LAYOUT_BINARY32:
-      return validity + align(offsets_size(rows)) + align(mtr_thrift_text_size(column));
+      return validity + mtr_slab_align(offsets_size(rows)) +
+             mtr_slab_align(mtr_thrift_text_size(column));
     default:
-      return validity + align(rows * (size_t)field->byte_width);
+      return validity + mtr_slab_align(rows * (size_t)field->byte_width);
   }
 }
 
@@ -134,8 +131,8 @@ static uint8_t *take(uint8_t **room, size_t size)
 {
   uint8_t *at = *room;
 
-  memset(at + size, 0, align(size) - size);
-  *room += align(size);
+  memset(at + size, 0, mtr_slab_align(size) - size);
+  *room += mtr_slab_align(size);
   return at;
 }
 
