@@ -230,19 +230,38 @@ int native_cursor_claim_result(CursorObject *cur)
 
 /* ---- Execute ---- */
 
-static const char *text_of(CursorObject *cur, PyObject *operation, Py_ssize_t *size)
+void native_cursor_refuse(CursorObject *cur, const char *name, const char *problem)
 {
-  const char *problem = "the SQL text must be a str";
-  const char *text = PyUnicode_Check(operation) ? PyUnicode_AsUTF8AndSize(operation, size) : NULL;
+  char text[100];
+
+  (void)snprintf(text, sizeof text, "%s %s", name, problem);
+  (void)native_raise_text(cur->conn->state, "ProgrammingError", text);
+}
+
+const char *native_cursor_text(CursorObject *cur, const char *name, const char *kinds,
+                               PyObject *given, Py_ssize_t *size)
+{
+  const char *text = PyUnicode_Check(given) ? PyUnicode_AsUTF8AndSize(given, size) : NULL;
 
   if (text) return text;
-  if (PyErr_Occurred()) {
-    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return NULL;
+  if (!PyErr_Occurred()) {
+    native_cursor_refuse(cur, name, kinds);
+  } else if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
     PyErr_Clear();
-    problem = "the SQL text holds half a surrogate pair, which UTF-8 can't express";
+    native_cursor_refuse(cur, name, "holds half a surrogate pair, which UTF-8 can't express");
   }
-  (void)native_raise_text(cur->conn->state, "ProgrammingError", problem);
   return NULL;
+}
+
+/* Cursors that run nothing never need one. */
+static int make_statement(CursorObject *cur)
+{
+  struct mortar_error err;
+
+  if (cur->stmt || mortar_statement_new(cur->conn->session, &cur->stmt, &err) == MORTAR_OK)
+    return 0;
+  (void)native_raise(cur->conn->state, &err);
+  return -1;
 }
 
 /* What execute was asked for. */
@@ -257,11 +276,10 @@ static int set_sql(CursorObject *cur, const struct request *r)
 {
   struct mortar_error err;
   Py_ssize_t size;
-  const char *sql = text_of(cur, r->operation, &size);
+  const char *sql = native_cursor_text(cur, "the SQL text", "must be a str", r->operation, &size);
 
   if (!sql) return -1;
-  if ((!cur->stmt && mortar_statement_new(cur->conn->session, &cur->stmt, &err) != MORTAR_OK) ||
-      mortar_statement_set_timeout(cur->stmt, r->timeout_seconds, &err) != MORTAR_OK ||
+  if (mortar_statement_set_timeout(cur->stmt, r->timeout_seconds, &err) != MORTAR_OK ||
       mortar_statement_set_idempotent(cur->stmt, r->idempotent, &err) != MORTAR_OK ||
       mortar_statement_set_sql(cur->stmt, sql, (size_t)size, &err) != MORTAR_OK) {
     (void)native_raise(cur->conn->state, &err);
@@ -316,7 +334,7 @@ PyObject *native_cursor_run(CursorObject *cur, int (*prepare)(CursorObject *, vo
   if (!native_cursor_claim(cur)) return NULL;
   forget(cur);
   /* The old result may have let the lock go, and others may have closed the cursor. */
-  failed = !is_open(cur) || prepare(cur, arg) < 0 || run(cur) < 0;
+  failed = !is_open(cur) || make_statement(cur) < 0 || prepare(cur, arg) < 0 || run(cur) < 0;
   if (failed && cur->result) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);

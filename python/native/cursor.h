@@ -35,9 +35,16 @@ int native_cursor_claim(CursorObject *cur);
 int native_cursor_claim_result(CursorObject *cur);
 void native_cursor_yield(CursorObject *cur);
 
-/* Lets the old result go, has prepare set the statement up and runs it: the cursor, a new
- * reference, or NULL with an exception. prepare makes cur->stmt unless it is there; -1: it has
- * raised. */
+/* Raises ProgrammingError: what it is called, and what is wrong with it. */
+void native_cursor_refuse(CursorObject *cur, const char *name, const char *problem);
+
+/* The UTF-8 text of a str, borrowed, or NULL with an exception that names it; kinds is what it must
+ * be: "must be a str". It may hold NULs. */
+const char *native_cursor_text(CursorObject *cur, const char *name, const char *kinds,
+                               PyObject *given, Py_ssize_t *size);
+
+/* Lets the old result go, has prepare set cur->stmt up and runs it: the cursor, a new reference, or
+ * NULL with an exception. prepare gives -1 when it has raised. */
 PyObject *native_cursor_run(CursorObject *cur, int (*prepare)(CursorObject *, void *), void *arg);
 
 #endif

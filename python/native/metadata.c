@@ -26,27 +26,16 @@ struct question {
   struct mortar_metadata metadata;
 };
 
-static int refuse(CursorObject *cur, const char *name, const char *problem)
-{
-  char text[100];
-
-  (void)snprintf(text, sizeof text, "%s %s", name, problem);
-  (void)native_raise_text(cur->conn->state, "ProgrammingError", text);
-  return -1;
-}
-
 /* A C text can't hold NUL, and no name does. */
 static int text_of(CursorObject *cur, const char *name, PyObject *given, const char **out)
 {
   Py_ssize_t size;
 
-  *out = PyUnicode_Check(given) ? PyUnicode_AsUTF8AndSize(given, &size) : NULL;
-  if (*out && strlen(*out) == (size_t)size) return 0;
-  if (*out) return refuse(cur, name, "holds a NUL character");
-  if (!PyErr_Occurred()) return refuse(cur, name, "must be a str or None");
-  if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return -1;
-  PyErr_Clear();
-  return refuse(cur, name, "holds half a surrogate pair, which UTF-8 can't express");
+  *out = native_cursor_text(cur, name, "must be a str or None", given, &size);
+  if (!*out) return -1;
+  if (strlen(*out) == (size_t)size) return 0;
+  native_cursor_refuse(cur, name, "holds a NUL character");
+  return -1;
 }
 
 static int name_of(CursorObject *cur, const char *name, PyObject *given, const char **out)
@@ -71,8 +60,10 @@ static int fill_types(CursorObject *cur, struct question *q)
   Py_ssize_t i, count;
 
   if (q->types == Py_None) return 0;
-  if (PyUnicode_Check(q->types))
-    return refuse(cur, "table_types", "must be a list of str, or None");
+  if (PyUnicode_Check(q->types)) {
+    native_cursor_refuse(cur, "table_types", "must be a list of str, or None");
+    return -1;
+  }
   q->type_list = PySequence_Tuple(q->types);
   if (!q->type_list) return -1;
   count = PyTuple_GET_SIZE(q->type_list);
@@ -108,8 +99,7 @@ static int prepare(CursorObject *cur, void *question)
   struct mortar_error err;
 
   if (fill_kind(q) < 0 || fill_names(cur, q) < 0 || fill_types(cur, q) < 0) return -1;
-  if ((cur->stmt || mortar_statement_new(cur->conn->session, &cur->stmt, &err) == MORTAR_OK) &&
-      mortar_statement_set_timeout(cur->stmt, 0, &err) == MORTAR_OK &&
+  if (mortar_statement_set_timeout(cur->stmt, 0, &err) == MORTAR_OK &&
       mortar_statement_set_metadata(cur->stmt, &q->metadata, &err) == MORTAR_OK)
     return 0;
   (void)native_raise(cur->conn->state, &err);
