@@ -161,6 +161,17 @@ class PythonProcess:
         self.process.stdout.close()
 
 
+def start_each(names, start):
+    """What start(client) gives for each that can be had; and why the others can't, by name."""
+    started, missing = {}, {}
+    for client in names:
+        try:
+            started[client] = start(client)
+        except Skipped as why:
+            missing[client] = str(why)
+    return started, missing
+
+
 def require(client):
     """The client's modules must be there; that is asked in another process, as importing them here
     would start their threads."""

@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 
 import server
-from clients import CLIENTS, Load
+from clients import CLIENTS, Load, start_each
 from measures import Reach, Skipped
 
 
@@ -37,12 +37,9 @@ class GilRow:
         load = dataclasses.replace(self.load, counter=max(os.sched_getaffinity(0)))
         stack.enter_context(server.pinned(min))
         at = stack.enter_context(server.canned(settings.build))
-        started, missing = {}, {}
-        for client in self.clients:
-            try:
-                started[client] = CLIENTS[client](settings, at, load, stack)
-            except Skipped as why:
-                missing[client] = str(why)
+        started, missing = start_each(
+            self.clients, lambda client: CLIENTS[client](settings, at, load, stack)
+        )
         return (lambda: self.measure(started)), missing
 
     def measure(self, started):

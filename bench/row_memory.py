@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import clients
 import server
 from clients import Load
-from measures import Reach, Skipped
+from measures import Reach
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,7 @@ class MemoryRow:
     def prepare(self, settings, stack):
         options = ["--server-time", str(self.load.server_ms)]
         at = stack.enter_context(server.canned(settings.build, *options))
-        here, missing = [], {}
-        for client in self.clients:
-            try:
-                clients.require(client)
-                here.append(client)
-            except Skipped as why:
-                missing[client] = str(why)
+        here, missing = clients.start_each(self.clients, clients.require)
         return (lambda: self.measure(settings, at, here)), missing
 
     def measure(self, settings, at, here):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import kernel_replies
 import server
-from clients import CLIENTS, MODULES, Load
+from clients import CLIENTS, MODULES, Load, start_each
 from measures import Reach, Skipped
 
 FOREIGN = ("connector", "kernel")
@@ -76,15 +76,11 @@ class StatementRow:
         if self.load.sessions == 1:  # client and server take turns anyway
             stack.enter_context(server.one_core())
         at = stack.enter_context(server.canned(settings.build, *options))
-        started = {}
-        for client in self.clients:
-            if client in missing:
-                continue
-            try:
-                started[client] = CLIENTS[client](settings, at, self.load, stack)
-            except Skipped as why:
-                missing[client] = str(why)
-        return (lambda: self.measure(at, started)), missing
+        started, others = start_each(
+            [client for client in self.clients if client not in missing],
+            lambda client: CLIENTS[client](settings, at, self.load, stack),
+        )
+        return (lambda: self.measure(at, started)), missing | others
 
     def measure(self, at, started):
         measures = {}

@@ -5,8 +5,8 @@ the other is prepared for plain text only."""
 from dataclasses import dataclass
 
 import server
-from clients import CLIENTS, Load
-from measures import Reach, Skipped
+from clients import CLIENTS, Load, start_each
+from measures import Reach
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,14 @@ class TlsRow:
         build, scratch = settings.build, settings.scratch
         text = stack.enter_context(server.canned(build))
         tls = stack.enter_context(server.canned_tls(build, scratch))
-        started, missing = {}, {}
-        for client in self.clients:
-            try:
-                started[client] = {
-                    how: CLIENTS[client](settings, at, self.load, stack)
-                    for how, at in (("text", text), ("tls", tls))
-                }
-            except Skipped as why:
-                missing[client] = str(why)
+
+        def start(client):
+            return {
+                how: CLIENTS[client](settings, at, self.load, stack)
+                for how, at in (("text", text), ("tls", tls))
+            }
+
+        started, missing = start_each(self.clients, start)
         return (lambda: self.measure(started)), missing
 
     def measure(self, started):
