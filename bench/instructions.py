@@ -37,7 +37,8 @@ with sql.connect(_connection_uri=uri, access_token="bench") as connection:
 
 
 def load_paths():
-    """The hot paths by name: {"client": "c" or a method of the cursor, "sql", "statements", "limit"}."""
+    """The hot paths by name: {"client": "c", "c-tls" or a method of the cursor, "sql", "statements",
+    "limit"}."""
     return json.loads(PATHS.read_text())
 
 
@@ -74,19 +75,24 @@ def read_profile(file):
     return counts
 
 
-def command_of(path, build, uri, statements):
-    if path["client"] == "c":
-        return [server.find_program(build, "mortar_bench"), "--sql", path["sql"],
-                "--statements", str(statements), "--warm-up", str(WARM_UP), uri]
-    return [sys.executable, "-c", PROGRAM, uri, path["sql"], path["client"],
-            str(statements + WARM_UP)]
+def is_c(path):
+    return path["client"].startswith("c")
 
 
-def profile(path, build, uri, statements, folder):
+def command_of(path, build, at, statements):
+    if not is_c(path):
+        return [sys.executable, "-c", PROGRAM, at.uri, path["sql"], path["client"],
+                str(statements + WARM_UP)]
+    trust = ["--tls-ca", at.ca_file] if at.ca_file else []
+    return [server.find_program(build, "mortar_bench"), "--sql", path["sql"], *trust,
+            "--statements", str(statements), "--warm-up", str(WARM_UP), at.uri]
+
+
+def profile(path, build, at, statements, folder):
     out = folder / f"callgrind.{statements}"
     command = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}",
                "--compress-strings=no", "--compress-pos=no"]
-    command += command_of(path, build, uri, statements)
+    command += command_of(path, build, at, statements)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=RUN_SECONDS)
     return read_profile(out)
 
@@ -94,10 +100,12 @@ def profile(path, build, uri, statements, folder):
 def count(path, build):
     """Instructions of one statement by (object, function)."""
     n = path["statements"]
-    with tempfile.TemporaryDirectory(prefix="mortar-bench-") as folder:
-        with server.canned(build) as address:
-            once = profile(path, build, address.uri, n, Path(folder))
-            twice = profile(path, build, address.uri, 2 * n, Path(folder))
+    with tempfile.TemporaryDirectory(prefix="mortar-bench-") as name:
+        folder = Path(name)
+        tls = path["client"] == "c-tls"
+        with server.canned_tls(build, folder) if tls else server.canned(build) as at:
+            once = profile(path, build, at, n, folder)
+            twice = profile(path, build, at, 2 * n, folder)
     return {key: (twice[key] - once[key]) / n for key in once.keys() | twice.keys()}
 
 
@@ -106,8 +114,10 @@ def layer_names(build):
     names = {}
     for layer in LAYERS:
         archive = build / "src" / layer / f"libmtr_{layer}.a"
-        listing = subprocess.run(["nm", archive], capture_output=True, text=True, check=True).stdout
-        names.update({name: layer for name in re.findall(r" [tT] (\S+)", listing)})
+        # nm would show what the compiler has put there for the linker, without static functions.
+        command = ["readelf", "--wide", "--symbols", archive]
+        listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        names.update({name: layer for name in re.findall(r" FUNC .* \d+ (\S+)$", listing, re.M)})
     return names
 
 
@@ -119,8 +129,9 @@ def layer_of(key, names):
         return names.get(re.sub(r"\.\w+\.\d+$", "", function), "client")
     if library.startswith(("libc.", "ld-")):
         return "libc"
-    if library.startswith("liblz4"):
-        return "lz4"
+    for name in ("liblz4", "libcurl", "libssl", "libcrypto"):
+        if library.startswith(name):
+            return name.removeprefix("lib")
     if "python" in library:
         return "interpreter"
     return "program" if library == "mortar_bench" else "other"
@@ -136,7 +147,7 @@ def by_layer(counts, names):
 def judged(path, layers):
     """What the limit is for: all of a C statement, and of a Python one what does not depend on the
     version of the interpreter."""
-    return sum(layers.values()) if path["client"] == "c" else layers["extension"]
+    return sum(layers.values()) if is_c(path) else layers["extension"]
 
 
 def report(name, path, counts, layers, functions):

@@ -76,10 +76,9 @@ static enum mortar_status drive(struct mtr_exchange *ex, const struct mtr_wait *
   return ex->status;
 }
 
-enum mortar_status mtr_drive_blocking(struct mtr_exchange *ex, const struct mtr_wait *wait)
+enum mortar_status mtr_drive_blocking(struct mtr_exchange *ex, const struct mtr_wait *wait,
+                                      int64_t now)
 {
-  const int64_t now = mtr_clock_now();
-
   mtr_exchange_start(ex, now);
   return drive(ex, wait, now);
 }

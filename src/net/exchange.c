@@ -124,12 +124,8 @@ void mtr_exchange_resume(struct mtr_exchange *ex, int64_t deadline, int64_t now)
 
 static enum mtr_want probe(struct mtr_exchange *ex)
 {
-  uint8_t byte;
-  size_t n;
-
   ex->phase = SEND;
-  if (ex->transport->ops->recv(ex->transport, &byte, 1, &n, NULL) == MTR_IO_AGAIN)
-    return MTR_WANT_TIMER;
+  if (ex->transport->ops->quiet(ex->transport)) return MTR_WANT_TIMER;
   ex->transport->ops->close(ex->transport);
   ex->stats->stale++;
   ex->phase = CONNECT;

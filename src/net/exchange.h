@@ -3,7 +3,7 @@
  *
  *     start -> [probe] -> [connect] -> send -> receive -> done
  *
- * An old connection is probed first: it is alive if and only if a receive says AGAIN. A dead one is
+ * An old connection is probed first: it is alive if and only if it is quiet. A dead one is
  * replaced and nobody is told, because nothing has been sent. Nothing is ever sent twice. */
 #ifndef MTR_NET_EXCHANGE_H
 #define MTR_NET_EXCHANGE_H

@@ -186,6 +186,25 @@ static bool is_all(struct mtr_span text, uint8_t class)
   return true;
 }
 
+/* Whether all eight bytes are letters, signs and blanks, the usual case of a value. May say false
+ * of others that are fine. */
+static bool is_plain_word(const uint8_t *p)
+{
+  const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+  uint64_t word;
+
+  memcpy(&word, p, sizeof word);
+  /* A byte below 0x20 borrows in the first, 0x7F carries in the second, and others are above. */
+  return (((word - ones * 0x20) | (word + ones) | word) & tops) == 0;
+}
+
+static bool is_value(struct mtr_span text)
+{
+  while (text.size >= 8 && is_plain_word(text.data))
+    text = mtr_span_of(text.data + 8, text.size - 8);
+  return is_all(text, IN_VALUE);
+}
+
 static enum mortar_status parse_header(struct head *h, struct mtr_span line)
 {
   const uint8_t *colon = memchr(line.data, ':', line.size);
@@ -196,7 +215,7 @@ static enum mortar_status parse_header(struct head *h, struct mtr_span line)
   if (!colon) return mtr_fail(h->err, MORTAR_PROTOCOL, "the reply has a header without a colon");
   name = mtr_span_of(line.data, (size_t)(colon - line.data));
   value = trim(mtr_span_of(colon + 1, line.size - name.size - 1));
-  if (!name.size || !is_all(name, IN_NAME) || !is_all(value, IN_VALUE))
+  if (!name.size || !is_all(name, IN_NAME) || !is_value(value))
     return mtr_fail(h->err, MORTAR_PROTOCOL, "the reply has a header with forbidden characters");
   return handle(h, name, value);
 }
@@ -210,7 +229,7 @@ static enum mortar_status parse_status_line(struct head *h, struct mtr_span line
                     mtr_text_u64(mtr_span_of(line.data + 9, 3), 999, &status) && status >= 100 &&
                     (line.size == 12 || line.data[12] == ' ');
 
-  if (!good || !is_all(line, IN_VALUE))
+  if (!good || !is_value(line))
     return mtr_fail(h->err, MORTAR_PROTOCOL, "the reply's status line is malformed");
   h->http->http10 = line.data[7] == '0';
   h->http->status = (int)status;

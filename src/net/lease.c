@@ -105,9 +105,9 @@ struct mtr_buf *mtr_lease_body(struct mtr_lease *lease)
 }
 
 /* A transport, its connection not older than the endpoint allows. */
-static enum mortar_status ready_transport(struct mtr_lease *lease, struct mortar_error *err)
+static enum mortar_status ready_transport(struct mtr_lease *lease, int64_t now,
+                                          struct mortar_error *err)
 {
-  const int64_t now = mtr_clock_now();
   struct mtr_transport *t = lease->transport;
 
   if (t && t->fd >= 0) {
@@ -145,14 +145,14 @@ static enum mortar_status join(struct mtr_lease *lease, struct mtr_span out[2],
 }
 
 static enum mortar_status prepare(struct mtr_lease *lease, const struct mtr_request *request,
-                                  struct mtr_span out[2], struct mortar_error *err)
+                                  int64_t now, struct mtr_span out[2], struct mortar_error *err)
 {
   const char *host = mtr_endpoint_host_header(lease->endpoint);
 
   MTR_TRY(mtr_endpoint_check_process(lease->endpoint, err));
   MTR_TRY(mtr_request_head_set(&lease->head, host, request->path, request->headers, err));
   MTR_TRY(join(lease, out, err));
-  return ready_transport(lease, err);
+  return ready_transport(lease, now, err);
 }
 
 /* What an exchange leaves behind, however it ended. */
@@ -170,7 +170,7 @@ static enum mortar_status conclude(struct mtr_lease *lease, const struct mtr_exc
 }
 
 static enum mortar_status run(struct mtr_lease *lease, const struct mtr_span out[2], bool keep,
-                              const struct mtr_wait *wait, struct mtr_reply *reply,
+                              const struct mtr_wait *wait, int64_t now, struct mtr_reply *reply,
                               struct mortar_error *err)
 {
   struct mtr_exchange ex = {.transport = lease->transport,
@@ -183,7 +183,7 @@ static enum mortar_status run(struct mtr_lease *lease, const struct mtr_span out
                             .stats = &lease->stats,
                             .err = err};
 
-  (void)!mtr_drive_blocking(&ex, wait); /* conclude looks at its status */
+  (void)!mtr_drive_blocking(&ex, wait, now); /* conclude looks at its status */
   return conclude(lease, &ex, reply);
 }
 
@@ -197,6 +197,7 @@ enum mortar_status mtr_lease_exchange(struct mtr_lease *lease, const struct mtr_
                                       const struct mtr_wait *wait, struct mtr_reply *reply,
                                       struct mortar_error *err)
 {
+  const int64_t now = mtr_clock_now();
   struct mortar_error own;
   struct mtr_span out[2];
   enum mortar_status st;
@@ -204,11 +205,11 @@ enum mortar_status mtr_lease_exchange(struct mtr_lease *lease, const struct mtr_
   clear_reply(reply);
   if (!err) err = &own;
   abandon(lease);
-  st = prepare(lease, request, out, err);
+  st = prepare(lease, request, now, out, err);
   if (st != MORTAR_OK)
     mtr_error_outcome(err, MORTAR_OUTCOME_NOT_SENT);
   else
-    st = run(lease, out, request->keep, wait, reply, err);
+    st = run(lease, out, request->keep, wait, now, reply, err);
   if (st != MORTAR_OK) mtr_error_prefix(err, "%s", mtr_endpoint_name(lease->endpoint));
   return st;
 }

@@ -42,6 +42,9 @@ struct mtr_transport_ops {
                       struct mortar_error *err);
   enum mtr_io (*recv)(struct mtr_transport *transport, void *data, size_t size, size_t *n,
                       struct mortar_error *err);
+  /* While nothing is due: whether nothing has come, neither bytes nor an end. Such a connection is
+   * alive as far as anybody can tell; after false, close. */
+  bool (*quiet)(struct mtr_transport *transport);
   /* Back to not connected; connect may be called again. */
   void (*close)(struct mtr_transport *transport);
   /* inherited: in the child of a fork. Closes the descriptor and touches nothing else of the

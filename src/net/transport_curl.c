@@ -29,6 +29,7 @@ struct curl_transport {
   CURL *easy;
   CURLM *multi;
   enum handshake handshake; /* libcurl's own timers say too little */
+  const SSL *ssl;           /* libcurl's; NULL before the handshake is done */
   int alert;                /* the last TLS alert from the peer, -1: none */
   bool asked_for_cert;      /* the peer asked for a client certificate, and we have none */
   char words[CURL_ERROR_SIZE];
@@ -60,7 +61,10 @@ static void on_tls_info(const SSL *ssl, int where, int value)
 
   if (!t) return;
   if (where & SSL_CB_HANDSHAKE_START) t->handshake = BEGUN;
-  if (where & SSL_CB_HANDSHAKE_DONE) t->handshake = FINISHED;
+  if (where & SSL_CB_HANDSHAKE_DONE) {
+    t->handshake = FINISHED;
+    t->ssl = ssl;
+  }
   if ((where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT) t->alert = value & 0xFF;
 }
 
@@ -85,6 +89,8 @@ static CURLcode on_tls_context(CURL *easy, void *context, void *arg)
   (void)SSL_CTX_set_app_data(ctx, t);
   SSL_CTX_set_info_callback(ctx, on_tls_info);
   SSL_CTX_set_client_cert_cb(ctx, on_cert_request);
+  /* Else OpenSSL receives twice a record: its head, then the rest. */
+  SSL_CTX_set_read_ahead(ctx, 1);
   return CURLE_OK;
 }
 
@@ -409,6 +415,28 @@ static enum mtr_io recv_tls(struct mtr_transport *transport, void *data, size_t 
   return fail_tls(t, "receiving", code, err);
 }
 
+static bool quiet_plain(struct mtr_transport *transport)
+{
+  uint8_t byte;
+  size_t n;
+
+  return recv_plain(transport, &byte, 1, &n, NULL) == MTR_IO_AGAIN;
+}
+
+/* What has come may be nothing for us, such as a ticket of TLS 1.3: libcurl has to look. It mostly
+ * has not to: that OpenSSL and the socket hold nothing is cheaper to see. */
+static bool quiet_tls(struct mtr_transport *transport)
+{
+  struct curl_transport *t = of(transport);
+  uint8_t byte;
+  size_t n;
+
+  if (t->ssl && !SSL_has_pending(t->ssl) &&
+      recv(t->base.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && is_not_now(errno))
+    return true;
+  return recv_tls(transport, &byte, 1, &n, NULL) == MTR_IO_AGAIN;
+}
+
 static void do_close(struct mtr_transport *transport)
 {
   struct curl_transport *t = of(transport);
@@ -418,6 +446,7 @@ static void do_close(struct mtr_transport *transport)
   if (t->multi) (void)curl_multi_cleanup(t->multi);
   t->easy = NULL;
   t->multi = NULL;
+  t->ssl = NULL;
   t->base.fd = -1;
 }
 
@@ -436,9 +465,9 @@ static void do_free(struct mtr_transport *transport, bool inherited)
 }
 
 static const struct mtr_transport_ops tls_ops = {do_connect, do_wait_connect, do_stage, send_tls,
-                                                 recv_tls,   do_close,        do_free};
+                                                 recv_tls,   quiet_tls,       do_close, do_free};
 static const struct mtr_transport_ops plain_ops = {
-    do_connect, do_wait_connect, do_stage, send_plain, recv_plain, do_close, do_free};
+    do_connect, do_wait_connect, do_stage, send_plain, recv_plain, quiet_plain, do_close, do_free};
 
 enum mortar_status mtr_transport_curl_new(struct mtr_curl_target *target,
                                           struct mtr_transport **out, struct mortar_error *err)

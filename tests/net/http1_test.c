@@ -230,6 +230,29 @@ static void malformed_heads(void **state)
                  "compressed");
 }
 
+/* RFC 9110: visible characters, blanks, tabs and the bytes above ASCII; wherever they stand, as
+ * values are looked at eight bytes at a time. */
+static void every_byte_in_a_value(void **state)
+{
+  static const char text[] = HEAD "A: 0123456789abcdefghi\r\nContent-Length: 0\r\n\r\n";
+  const size_t value = sizeof HEAD - 1 + 3;
+  char changed[sizeof text];
+  size_t at;
+  int byte;
+
+  (void)state;
+  for (at = 0; at < 19; at++) {
+    for (byte = 0; byte < 256; byte++) {
+      const bool allowed = (byte >= 0x20 && byte != 0x7F) || byte == '\t';
+      struct parsed p;
+      memcpy(changed, text, sizeof text);
+      changed[value + at] = (char)byte;
+      assert_int_equal(parse(&p, changed, sizeof text - 1), allowed ? MORTAR_OK : MORTAR_PROTOCOL);
+      mtr_buf_fini(&p.buf);
+    }
+  }
+}
+
 static void malformed_lengths(void **state)
 {
   (void)state;
@@ -396,17 +419,13 @@ static void room_for_long_bodies(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(whole_replies),
-                                     cmocka_unit_test(chunked_replies),
-                                     cmocka_unit_test(error_headers),
-                                     cmocka_unit_test(retry_after_forms),
-                                     cmocka_unit_test(malformed_heads),
-                                     cmocka_unit_test(malformed_lengths),
-                                     cmocka_unit_test(malformed_chunks),
-                                     cmocka_unit_test(things_that_are_no_http),
-                                     cmocka_unit_test(limits),
-                                     cmocka_unit_test(body_until_close),
-                                     cmocka_unit_test(keeping_the_connection),
-                                     cmocka_unit_test(room_for_long_bodies)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(whole_replies),           cmocka_unit_test(chunked_replies),
+      cmocka_unit_test(error_headers),           cmocka_unit_test(retry_after_forms),
+      cmocka_unit_test(malformed_heads),         cmocka_unit_test(every_byte_in_a_value),
+      cmocka_unit_test(malformed_lengths),       cmocka_unit_test(malformed_chunks),
+      cmocka_unit_test(things_that_are_no_http), cmocka_unit_test(limits),
+      cmocka_unit_test(body_until_close),        cmocka_unit_test(keeping_the_connection),
+      cmocka_unit_test(room_for_long_bodies)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

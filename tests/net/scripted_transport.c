@@ -92,6 +92,14 @@ static enum mtr_io do_recv(struct mtr_transport *t, void *data, size_t size, siz
   return MTR_IO_DONE;
 }
 
+static bool do_quiet(struct mtr_transport *t)
+{
+  uint8_t byte;
+  size_t n;
+
+  return do_recv(t, &byte, 1, &n, NULL) == MTR_IO_AGAIN;
+}
+
 static void do_close(struct mtr_transport *t)
 {
   t->fd = -1;
@@ -105,7 +113,7 @@ static void do_free(struct mtr_transport *t, bool inherited)
 }
 
 static const struct mtr_transport_ops ops = {do_connect, do_wait,  do_stage, do_send,
-                                             do_recv,    do_close, do_free};
+                                             do_recv,    do_quiet, do_close, do_free};
 
 void scripted_init(struct scripted *s, const char *reply, size_t size, bool connected)
 {

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -330,6 +333,76 @@ static void sessions_are_resumed(void **state)
   loop_server_stop(&server);
 }
 
+/* The goodbye of TLS comes in the packet of the reply, and the connection beneath stays open: only
+ * what OpenSSL has received already tells of it. */
+static void serve_and_say_goodbye(struct loop_server *server, struct loop_conn *conn)
+{
+  const int on = 1, off = 0;
+  char byte;
+
+  (void)server;
+  if (loop_conn_request(conn, NULL, 0) < 0) return;
+  (void)setsockopt(conn->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+  (void)loop_conn_text(conn, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+  (void)SSL_shutdown(conn->ssl);
+  (void)setsockopt(conn->fd, IPPROTO_TCP, TCP_CORK, &off, sizeof off);
+  (void)!read(conn->fd, &byte, 1); /* until the client leaves */
+}
+
+static void a_goodbye_behind_the_reply_is_seen(void **state)
+{
+  struct loop_server server = {.serve = serve_and_say_goodbye};
+  struct mtr_lease_stats stats;
+  struct net_rig rig;
+
+  (void)state;
+  start_tls(&server);
+  tls_rig(&rig, server.port);
+  net_rig_open(&rig);
+  assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
+  assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
+  mtr_lease_stats(rig.lease, &stats);
+  assert_int_equal(stats.stale, 1);
+  assert_int_equal(stats.connects, 2);
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
+/* The descriptor does not show what OpenSSL holds, so nothing may be waited for while it does: this
+ * reply comes in records of all sizes, many in a packet. */
+static void serve_many_records(struct loop_server *server, struct loop_conn *conn)
+{
+  static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 20100\r\n\r\n";
+  static const char bytes[200];
+  size_t i;
+
+  (void)server;
+  while (loop_conn_request(conn, NULL, 0) >= 0) {
+    for (i = 0; i < sizeof head - 1; i++)
+      if (!loop_conn_send(conn, head + i, 1)) return;
+    for (i = 1; i <= sizeof bytes; i++)
+      if (!loop_conn_send(conn, bytes, i)) return;
+  }
+}
+
+static void many_records_in_a_packet(void **state)
+{
+  struct loop_server server = {.serve = serve_many_records};
+  struct net_rig rig;
+  int i;
+
+  (void)state;
+  start_tls(&server);
+  tls_rig(&rig, server.port);
+  net_rig_open(&rig);
+  for (i = 0; i < 20; i++) {
+    assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
+    assert_int_equal(rig.reply.body.size, 20100);
+  }
+  net_rig_close(&rig);
+  loop_server_stop(&server);
+}
+
 enum { LARGE = 3000000 };
 
 /* Sends back as many bytes as came. */
@@ -576,6 +649,8 @@ int main(void)
                                      cmocka_unit_test(http2_greeting),
                                      cmocka_unit_test(silent_handshake),
                                      cmocka_unit_test(sessions_are_resumed),
+                                     cmocka_unit_test(a_goodbye_behind_the_reply_is_seen),
+                                     cmocka_unit_test(many_records_in_a_packet),
                                      cmocka_unit_test(large_messages),
                                      cmocka_unit_test(fork_with_an_open_lease),
                                      cmocka_unit_test(a_client_certificate_opens_the_door),
