@@ -200,5 +200,6 @@ enum mortar_status kiln_canned_parse(int argc, char **argv, struct kiln_canned_c
     return mtr_fail(err, MORTAR_INVALID, "%s: no arguments are taken but options", argv[optind]);
   if (out->server.cert_out && !out->server.tls)
     return mtr_fail(err, MORTAR_INVALID, "--cert-out makes sense with --tls only");
+  out->server.precise = out->canned.server_time_us || out->reply_delay_us;
   return MORTAR_OK;
 }
