@@ -44,7 +44,7 @@ static struct kiln_attempt *add(struct kiln_attempts *attempts, struct mtr_span 
   return item;
 }
 
-/* ---- Headers ----------------------------------------------------------------------------------
+/* ---- Headers and settings ---------------------------------------------------------------------
  */
 
 static bool has_part(const char *name, const char *part)
@@ -87,6 +87,26 @@ static json_t *headers_json(struct evhttp_request *http)
   return out;
 }
 
+/* Of the statement alone, its confOverlay. What can't stand in JSON is left out. */
+static json_t *settings_json(const struct mtr_thrift_values *settings)
+{
+  json_t *out = json_object();
+  struct mtr_tr rd;
+  uint32_t i;
+
+  mtr_tr_init(&rd, settings->bytes);
+  for (i = 0; out && i < settings->count; i++) {
+    const struct mtr_span name = mtr_tr_string(&rd), value = mtr_tr_string(&rd);
+    char *key = mtr_strndup(NULL, (const char *)name.data, name.size);
+    if (key)
+      (void)json_object_set_new(
+          out, key,
+          is_secret(key) ? json_string("***") : json_stringn((const char *)value.data, value.size));
+    mtr_free_text(NULL, key);
+  }
+  return out;
+}
+
 /* ---- Counting ---------------------------------------------------------------------------------
  */
 
@@ -108,10 +128,10 @@ void kiln_attempts_called(struct kiln_attempts *attempts, enum kiln_call_kind ki
   note_gap(&attempts->gaps[kind]);
 }
 
-void kiln_attempts_note(struct kiln_attempts *attempts, struct mtr_span sql,
+void kiln_attempts_note(struct kiln_attempts *attempts, const struct mtr_TExecuteStatementReq *req,
                         struct evhttp_request *http)
 {
-  struct mtr_span text = shown_part(sql);
+  struct mtr_span text = shown_part(req->statement);
   struct kiln_attempt *item = find(attempts, text);
 
   if (!item) item = add(attempts, text);
@@ -120,6 +140,8 @@ void kiln_attempts_note(struct kiln_attempts *attempts, struct mtr_span sql,
   note_gap(&item->gaps);
   json_decref(item->headers);
   item->headers = headers_json(http);
+  json_decref(item->settings);
+  item->settings = settings_json(&req->conf_overlay);
 }
 
 void kiln_attempts_executed(struct kiln_attempts *attempts, struct mtr_span sql, int by)
@@ -144,9 +166,9 @@ static json_t *gaps_json(const struct kiln_gaps *from)
 
 static json_t *item_json(const struct kiln_attempt *item)
 {
-  return json_pack("{s:I,s:I,s:o,s:O?}", "attempts", (json_int_t)item->attempts, "executed",
+  return json_pack("{s:I,s:I,s:o,s:O?,s:O?}", "attempts", (json_int_t)item->attempts, "executed",
                    (json_int_t)item->executed, "gaps_ms", gaps_json(&item->gaps), "headers",
-                   item->headers);
+                   item->headers, "settings", item->settings);
 }
 
 static json_t *texts_json(const struct kiln_attempts *attempts)
@@ -194,6 +216,7 @@ void kiln_attempts_fini(struct kiln_attempts *attempts)
   while ((item = attempts->first)) {
     attempts->first = item->next;
     json_decref(item->headers);
+    json_decref(item->settings);
     mtr_free_text(NULL, item->text);
     mtr_free(NULL, item, sizeof *item);
   }

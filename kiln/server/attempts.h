@@ -1,12 +1,13 @@
 /* What tests want to know of every statement text: how often it was sent, how often the engine
- * really ran it, the time between attempts, the headers of the last one; and of every call the time
- * between attempts. Kept only where faults are allowed. Loop thread only. */
+ * really ran it, the time between attempts, headers and settings of the last one; and of every call
+ * the time between attempts. Kept only where faults are allowed. Loop thread only. */
 #ifndef KILN_SERVER_ATTEMPTS_H
 #define KILN_SERVER_ATTEMPTS_H
 
 #include <event2/http.h>
 #include <jansson.h>
 
+#include "codec/thrift/tcli.h"
 #include "kiln/server/stats.h"
 
 /* As many texts as in the statistics, each with its last gaps. */
@@ -25,7 +26,7 @@ struct kiln_attempt {
   size_t size;
   uint64_t attempts, executed;
   struct kiln_gaps gaps;
-  json_t *headers; /* of the last attempt, secrets masked */
+  json_t *headers, *settings; /* of the last attempt, secrets masked */
 };
 
 /* All zero is a valid empty value. */
@@ -40,8 +41,8 @@ struct kiln_attempts {
 /* A call of this kind came. */
 void kiln_attempts_called(struct kiln_attempts *attempts, enum kiln_call_kind kind);
 
-/* A request came that carries this statement. */
-void kiln_attempts_note(struct kiln_attempts *attempts, struct mtr_span sql,
+/* This request for a statement came. */
+void kiln_attempts_note(struct kiln_attempts *attempts, const struct mtr_TExecuteStatementReq *req,
                         struct evhttp_request *http);
 
 /* The engine was given the statement; -1: it was not, after all. */

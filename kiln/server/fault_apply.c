@@ -375,7 +375,7 @@ static void count(struct kiln_exchange *x)
 
   kiln_attempts_called(&x->core->faults->attempts, x->call->kind);
   if (x->call->kind == KILN_CALL_EXECUTE)
-    kiln_attempts_note(&x->core->faults->attempts, req->statement, x->http);
+    kiln_attempts_note(&x->core->faults->attempts, req, x->http);
 }
 
 bool kiln_fault_on_call(struct kiln_exchange *x)

@@ -307,6 +307,45 @@ static void headers_are_shown_without_secrets(void **state)
   fixture_stop(&fx);
 }
 
+static const char *setting(json_t *entry, const char *name)
+{
+  return json_string_value(json_object_get(json_object_get(entry, "settings"), name));
+}
+
+static void settings_of_a_statement_are_shown_without_secrets(void **state)
+{
+  static const char *const pairs[] = {"query_tags", "team:a\\:b", "some.password", "s3cret"};
+  struct mtr_TExecuteStatementReq req = {0};
+  struct mtr_thrift_values settings = {2, MTR_T_STRING, MTR_T_STRING, {NULL, 0}};
+  struct mtr_buf bytes;
+  struct mtr_tw wr;
+  struct fixture fx;
+  json_t *stats, *entry;
+  size_t i;
+
+  (void)state;
+  mtr_buf_init(&bytes, NULL, "settings", 1 << 16);
+  mtr_tw_init(&wr, &bytes, NULL);
+  for (i = 0; i < 4; i++)
+    mtr_tw_string(&wr, mtr_span_text(pairs[i]));
+  settings.bytes = mtr_buf_span(&bytes);
+  fault_begin(&fx, &tiny_engine, "[]");
+  MTR_SET(&req, TExecuteStatementReq, session_handle, &fx.session.session);
+  MTR_SET(&req, TExecuteStatementReq, statement, mtr_span_text("ddl"));
+  MTR_SET(&req, TExecuteStatementReq, conf_overlay, settings);
+  assert_non_null(WIRE_CALL(&fx.wire, ExecuteStatement, &req));
+  entry = text_entry(&fx, "ddl", &stats);
+  assert_string_equal(setting(entry, "query_tags"), "team:a\\:b");
+  assert_string_equal(setting(entry, "some.password"), "***");
+  json_decref(stats);
+  assert_true(fault_run(&fx, "ddl")); /* the last attempt counts */
+  entry = text_entry(&fx, "ddl", &stats);
+  assert_null(setting(entry, "query_tags"));
+  json_decref(stats);
+  mtr_buf_fini(&bytes);
+  fixture_stop(&fx);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -322,6 +361,7 @@ int main(void)
       cmocka_unit_test(what_was_canceled_in_time_did_not_run),
       cmocka_unit_test(gaps_are_measured),
       cmocka_unit_test(headers_are_shown_without_secrets),
+      cmocka_unit_test(settings_of_a_statement_are_shown_without_secrets),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
