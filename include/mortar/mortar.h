@@ -321,6 +321,17 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_bind(
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_timeout(
     struct mortar_statement *stmt, int64_t seconds, struct mortar_error *err);
 
+/* The server sends no more rows than these; negative, the default: all. What 0 means is for the
+ * server to say. Fails as mortar_statement_bind says where the protocol has no such limit; a
+ * metadata call is not limited. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_row_limit(
+    struct mortar_statement *stmt, int64_t rows, struct mortar_error *err);
+
+/* Adds a setting for this statement alone, such as "query_tags": it goes with the text, as bound
+ * values do. Spark takes such settings and does not look at them. LIMIT: more than 1024. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_setting(
+    struct mortar_statement *stmt, const char *name, const char *value, struct mortar_error *err);
+
 /* What a statement can ask of the server's catalogue in place of running a text: the calls that
  * JDBC's methods of these names are made of. docs/c-api.md lists their columns. */
 enum mortar_metadata_kind {

@@ -24,6 +24,8 @@ struct mtr_run {
   size_t parameter_count;
   const struct mortar_metadata *metadata; /* the call to make in place of running sql; or NULL */
   int64_t timeout_seconds;                /* 0: the server's default */
+  int64_t row_limit;                      /* negative: none */
+  struct mtr_settings settings;           /* of this statement alone */
   bool idempotent;                        /* the caller says so; see net/retry.h */
 };
 

@@ -23,16 +23,11 @@ enum mortar_status mortar_config_new(const struct mortar_alloc *alloc, struct mo
 void mortar_config_free(struct mortar_config *config)
 {
   struct mortar_alloc alloc;
-  size_t i;
 
   if (!config) return;
   alloc = config->alloc;
   mtr_options_fini(&config->options);
-  for (i = 0; i < config->setting_count; i++) {
-    mtr_free_text(&alloc, config->settings[i].name);
-    mtr_free_text(&alloc, config->settings[i].value);
-  }
-  mtr_free(&alloc, config->settings, config->setting_count * sizeof *config->settings);
+  mtr_settings_fini(&config->settings, &alloc);
   mtr_free(&alloc, config, sizeof *config);
 }
 
@@ -67,28 +62,9 @@ enum mortar_status mortar_config_set_log_owner(struct mortar_config *config,
 enum mortar_status mortar_config_set_session_setting(struct mortar_config *config, const char *name,
                                                      const char *value, struct mortar_error *err)
 {
-  struct mtr_setting fresh = {NULL, NULL}, *grown;
-  size_t n;
-
   if (!config || !name || !value)
     return mtr_fail(err, MORTAR_INVALID, "config, name and value must not be NULL");
-  n = config->setting_count;
-  if (n >= MTR_SETTINGS_MAX)
-    return mtr_fail(err, MORTAR_LIMIT, "more than %d session settings", MTR_SETTINGS_MAX);
-  fresh.name = mtr_strndup(&config->alloc, name, strlen(name));
-  fresh.value = mtr_strndup(&config->alloc, value, strlen(value));
-  grown = fresh.name && fresh.value ? mtr_realloc(&config->alloc, config->settings,
-                                                  n * sizeof fresh, (n + 1) * sizeof fresh)
-                                    : NULL;
-  if (!grown) {
-    mtr_free_text(&config->alloc, fresh.name);
-    mtr_free_text(&config->alloc, fresh.value);
-    return mtr_fail_nomem(err, "session setting");
-  }
-  config->settings = grown;
-  grown[n] = fresh;
-  config->setting_count = n + 1;
-  return MORTAR_OK;
+  return mtr_settings_add(&config->settings, &config->alloc, name, value, err);
 }
 
 /* scheme://host[:port][/path]; a host in brackets is an IPv6 address. */

@@ -4,19 +4,12 @@
 
 #include "client/log.h"
 #include "client/options.h"
-
-/* Session settings are few: a plain array. */
-struct mtr_setting {
-  char *name, *value;
-};
-
-enum { MTR_SETTINGS_MAX = 1024 };
+#include "client/settings.h"
 
 struct mortar_config {
   struct mortar_alloc alloc;
   struct mtr_options options;
-  struct mtr_setting *settings;
-  size_t setting_count;
+  struct mtr_settings settings; /* of the session */
   struct mtr_log log;
 };
 

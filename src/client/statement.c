@@ -66,6 +66,7 @@ enum mortar_status mortar_statement_new(struct mortar_session *session,
   stmt->session = mtr_session_ref(session);
   stmt->run.metadata = NULL;
   stmt->run.timeout_seconds = 0;
+  stmt->run.row_limit = -1;
   stmt->run.idempotent = false;
   atomic_store(&stmt->armed, false);
   *out = stmt;
@@ -85,8 +86,11 @@ void mtr_statement_destroy(struct mortar_statement *spare)
   mtr_free(&alloc, spare, sizeof *spare);
 }
 
-static void drop_parameters(struct mortar_statement *stmt)
+/* What goes with one text only. */
+static void drop_bound(struct mortar_statement *stmt)
 {
+  if (stmt->run.settings.count) mtr_settings_fini(&stmt->run.settings, &stmt->alloc);
+  if (!stmt->run.parameter_count) return;
   mtr_parameters_fini(&stmt->parameters);
   stmt->run.parameters = NULL;
   stmt->run.parameter_count = 0;
@@ -99,7 +103,7 @@ void mortar_statement_free(struct mortar_statement *stmt)
   if (!stmt) return;
   mtr_buf_reset(&stmt->sql);
   mtr_buf_trim(&stmt->sql, KEEP_SQL);
-  if (stmt->run.parameter_count) drop_parameters(stmt);
+  drop_bound(stmt);
   mtr_arena_fini(&stmt->filters);
   session = stmt->session;
   mtr_statement_destroy(atomic_exchange(&session->spare_statement, stmt));
@@ -126,7 +130,7 @@ enum mortar_status mortar_statement_set_sql(struct mortar_statement *stmt, const
 {
   if (!stmt || (!sql && size))
     return mtr_fail(err, MORTAR_INVALID, "stmt and sql must not be NULL");
-  if (stmt->run.parameter_count) drop_parameters(stmt);
+  drop_bound(stmt);
   mtr_buf_reset(&stmt->sql);
   stmt->run.metadata = NULL;
   MTR_TRY(mtr_buf_append(&stmt->sql, sql, size, err));
@@ -153,7 +157,7 @@ enum mortar_status mortar_statement_set_metadata(struct mortar_statement *stmt,
 {
   if (!stmt || !metadata)
     return mtr_fail(err, MORTAR_INVALID, "stmt and metadata must not be NULL");
-  if (stmt->run.parameter_count) drop_parameters(stmt);
+  drop_bound(stmt);
   mtr_buf_reset(&stmt->sql);
   mtr_arena_reset(&stmt->filters);
   stmt->run.metadata = NULL;
@@ -171,6 +175,22 @@ enum mortar_status mortar_statement_set_timeout(struct mortar_statement *stmt, i
     return mtr_fail(err, MORTAR_INVALID, "the timeout is a number of seconds, or 0");
   stmt->run.timeout_seconds = seconds;
   return MORTAR_OK;
+}
+
+enum mortar_status mortar_statement_set_row_limit(struct mortar_statement *stmt, int64_t rows,
+                                                  struct mortar_error *err)
+{
+  if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
+  stmt->run.row_limit = rows;
+  return MORTAR_OK;
+}
+
+enum mortar_status mortar_statement_set_setting(struct mortar_statement *stmt, const char *name,
+                                                const char *value, struct mortar_error *err)
+{
+  if (!stmt || !name || !value)
+    return mtr_fail(err, MORTAR_INVALID, "stmt, name and value must not be NULL");
+  return mtr_settings_add(&stmt->run.settings, &stmt->alloc, name, value, err);
 }
 
 enum mortar_status mortar_statement_set_idempotent(struct mortar_statement *stmt, bool idempotent,

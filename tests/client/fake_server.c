@@ -308,13 +308,25 @@ static void reply_open(struct fake_server *fs, struct reply *r, int32_t seqid)
   write_reply(r, "OpenSession", seqid, &mtr_TOpenSessionResp_info, &resp);
 }
 
-static int count_parameters(struct mtr_span body, struct reply *r)
+/* Keeps the request as JSON. */
+static void note_asked(struct fake_server *fs, struct reply *r, const struct mtr_struct_info *info,
+                       const void *request)
+{
+  mtr_buf_reset(&r->bytes);
+  must(mtr_thrift_dump(info, request, &r->bytes, NULL));
+  (void)pthread_mutex_lock(&fs->fault_lock);
+  (void)snprintf(fs->asked, sizeof fs->asked, "%.*s", MTR_SPAN_ARG(mtr_buf_span(&r->bytes)));
+  (void)pthread_mutex_unlock(&fs->fault_lock);
+}
+
+static void look_at_execute(struct fake_server *fs, struct mtr_span body, struct reply *r)
 {
   struct mtr_TExecuteStatementReq req;
   struct mtr_message head;
 
   must(mtr_message_read(body, &mtr_TExecuteStatementReq_info, &req, &r->arena, &head, NULL));
-  return (int)req.parameters.count;
+  fs->parameters = (int)req.parameters.count;
+  note_asked(fs, r, &mtr_TExecuteStatementReq_info, &req);
 }
 
 static void reply_execute(struct fake_server *fs, struct reply *r, const char *name, int32_t type,
@@ -366,9 +378,7 @@ static void reply_metadata(struct fake_server *fs, struct reply *r, struct mtr_s
   info = mtr_tcli_find(mtr_span_text(of));
   if (!info || info->size > sizeof request) abort();
   must(mtr_message_read(body, info, request, &r->arena, &head, NULL));
-  mtr_buf_reset(&r->bytes);
-  must(mtr_thrift_dump(info, request, &r->bytes, NULL));
-  (void)snprintf(fs->asked, sizeof fs->asked, "%.*s", MTR_SPAN_ARG(mtr_buf_span(&r->bytes)));
+  note_asked(fs, r, info, request);
   reply_execute(fs, r, name, mtr_metadata_operation_type(kind), head.seqid);
 }
 
@@ -405,7 +415,7 @@ static void answer_call(struct fake_server *fs, struct mtr_span body, struct rep
   if (strcmp(name, "OpenSession") == 0)
     reply_open(fs, r, head.seqid);
   else if (strcmp(name, "ExecuteStatement") == 0) {
-    fs->parameters = count_parameters(body, r);
+    look_at_execute(fs, body, r);
     reply_execute(fs, r, name, 0, head.seqid);
   } else if (mtr_metadata_kind_of(head.name, &kind))
     reply_metadata(fs, r, body, name, kind);

@@ -89,7 +89,7 @@ struct fake_server {
   _Atomic int parameters;     /* that the last ExecuteStatement had */
   _Atomic int operation_type; /* that the last statement or metadata call was named with */
   _Atomic int misnamed;       /* calls about an operation that named another type */
-  char asked[2048];           /* the last metadata call as JSON; read it when it was answered */
+  char asked[2048]; /* the last statement or metadata call as JSON; read it when answered */
 
   int port, listener;
   pthread_t thread;

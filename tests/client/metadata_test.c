@@ -140,11 +140,10 @@ static void a_text_and_a_call_take_each_others_place(void **state)
   assert_int_equal(mortar_statement_execute(stmt, NULL, &res, &c.err), MORTAR_OK);
   mortar_result_free(res);
   assert_string_equal(c.fs.asked, SESSION ",\"table_name\":\"t%\"" REST);
-  c.fs.asked[0] = '\0';
   assert_int_equal(mortar_statement_set_sql(stmt, "SELECT", 6, &c.err), MORTAR_OK);
   assert_int_equal(mortar_statement_execute(stmt, NULL, &res, &c.err), MORTAR_OK);
   mortar_result_free(res);
-  assert_string_equal(c.fs.asked, "");
+  assert_non_null(strstr(c.fs.asked, "\"statement\":\"SELECT\""));
   assert_int_equal(c.fs.executed, 2);
   mortar_statement_free(stmt);
   client_stop(&c);

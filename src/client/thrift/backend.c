@@ -288,22 +288,47 @@ static enum mortar_status make_template(struct mtr_backend_session *bs, struct m
 /* Without it a Databricks server sends timestamps as text. */
 #define TIMESTAMP_SETTING "spark.thriftserver.arrowBasedRowSet.timestampAsString"
 
-static enum mortar_status write_settings(const struct mortar_config *config, struct mtr_buf *bytes,
+static bool is_timestamp_setting(const struct mtr_setting *setting)
+{
+  return strcmp(setting->name, TIMESTAMP_SETTING) == 0;
+}
+
+static enum mortar_status check_settings(const struct mtr_settings *settings,
+                                         struct mortar_error *err)
+{
+  size_t i;
+
+  for (i = 0; i < settings->count; i++)
+    if (is_timestamp_setting(&settings->items[i]) &&
+        !mtr_text_same(mtr_span_text(settings->items[i].value), mtr_span_text("false")))
+      return mtr_fail(err, MORTAR_INVALID, "the setting %s is false and cannot be changed",
+                      TIMESTAMP_SETTING);
+  return MORTAR_OK;
+}
+
+static void put_setting(struct mtr_tw *wr, const char *name, const char *value,
+                        struct mtr_thrift_values *out)
+{
+  mtr_tw_string(wr, mtr_span_text(name));
+  mtr_tw_string(wr, mtr_span_text(value));
+  out->count++;
+}
+
+/* Those of a session, or of a statement: both begin with the one that is always sent. */
+static enum mortar_status write_settings(const struct mtr_settings *settings, struct mtr_buf *bytes,
                                          struct mtr_thrift_values *out, struct mortar_error *err)
 {
   struct mtr_tw wr;
   size_t i;
 
+  *out = (struct mtr_thrift_values){.key = MTR_T_STRING, .element = MTR_T_STRING};
+  MTR_TRY(check_settings(settings, err));
   mtr_tw_init(&wr, bytes, err);
-  for (i = 0; i < config->setting_count; i++) {
-    mtr_tw_string(&wr, mtr_span_text(config->settings[i].name));
-    mtr_tw_string(&wr, mtr_span_text(config->settings[i].value));
-  }
-  mtr_tw_string(&wr, mtr_span_text(TIMESTAMP_SETTING));
-  mtr_tw_string(&wr, mtr_span_text("false"));
+  put_setting(&wr, TIMESTAMP_SETTING, "false", out);
+  for (i = 0; i < settings->count; i++)
+    if (!is_timestamp_setting(&settings->items[i]))
+      put_setting(&wr, settings->items[i].name, settings->items[i].value, out);
   MTR_TRY(mtr_tw_finish(&wr));
-  out->count = (uint32_t)config->setting_count + 1;
-  out->key = out->element = MTR_T_STRING;
   out->bytes = mtr_buf_span(bytes);
   return MORTAR_OK;
 }
@@ -342,7 +367,7 @@ static enum mortar_status backend_open(const struct mortar_config *config,
   *out = NULL;
   mtr_buf_init(&bytes, alloc, "session settings", SETTINGS_BYTES_MAX);
   MTR_GOTO(backend_new(options, alloc, &bs, err));
-  MTR_GOTO(write_settings(config, &bytes, &settings, err));
+  MTR_GOTO(write_settings(&config->settings, &bytes, &settings, err));
   MTR_SET(&req, TOpenSessionReq, configuration, settings);
   MTR_SET(&req, TOpenSessionReq, client_protocol_i64, MTR_PROTOCOL_SPARK_V8);
   MTR_SET(&req, TOpenSessionReq, can_use_multiple_catalogs, true);
@@ -399,22 +424,46 @@ static void take_name(const struct mtr_TExecuteStatementResp *cut, struct mtr_an
     out->live = true;
 }
 
-/* Hive's servers and older ones of Spark's would run the text without them. */
-static enum mortar_status put_parameters(const struct mtr_backend_session *bs,
-                                         struct mtr_channel *ch, const struct mtr_run *run,
-                                         struct mtr_TExecuteStatementReq *req,
-                                         struct mortar_error *err)
+/* Servers of an older protocol, Hive's among them, would run the text as if it had not been asked
+ * for. */
+static enum mortar_status need_version(const struct mtr_backend_session *bs, int32_t version,
+                                       const char *what, const char *remedy,
+                                       struct mortar_error *err)
 {
-  if (bs->version < MTR_PROTOCOL_SPARK_V8) {
-    (void)mtr_fail(err, MORTAR_UNSUPPORTED,
-                   "ExecuteStatement: %s answered protocol version 0x%X, which has no parameters "
-                   "(0x%X has): write the values into the text",
-                   bs->endpoint, (unsigned)bs->version, MTR_PROTOCOL_SPARK_V8);
-    mtr_error_outcome(err, MORTAR_OUTCOME_NOT_SENT);
-    return MORTAR_UNSUPPORTED;
+  if (bs->version >= version) return MORTAR_OK;
+  (void)mtr_fail(err, MORTAR_UNSUPPORTED,
+                 "ExecuteStatement: %s answered protocol version 0x%X, which has no %s (0x%X has): "
+                 "write %s into the text",
+                 bs->endpoint, (unsigned)bs->version, what, (unsigned)version, remedy);
+  mtr_error_outcome(err, MORTAR_OUTCOME_NOT_SENT);
+  return MORTAR_UNSUPPORTED;
+}
+
+/* bytes holds what req points to. */
+static enum mortar_status put_extras(const struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                     const struct mtr_run *run, struct mtr_buf *bytes,
+                                     struct mtr_TExecuteStatementReq *req, struct mortar_error *err)
+{
+  struct mtr_thrift_values settings;
+
+  if (run->timeout_seconds) MTR_SET(req, TExecuteStatementReq, query_timeout, run->timeout_seconds);
+  if (run->row_limit >= 0) {
+    MTR_TRY(need_version(bs, MTR_PROTOCOL_SPARK_V4, "row limit", "a LIMIT", err));
+    MTR_SET(req, TExecuteStatementReq, result_row_limit, run->row_limit);
   }
+  if (run->settings.count) {
+    MTR_TRY(write_settings(&run->settings, bytes, &settings, err));
+    MTR_SET(req, TExecuteStatementReq, conf_overlay, settings);
+  }
+  if (!run->parameter_count) return MORTAR_OK;
+  MTR_TRY(need_version(bs, MTR_PROTOCOL_SPARK_V8, "parameters", "the values", err));
   mtr_arena_reset(&ch->arena);
   return mtr_thrift_put_parameters(run, &ch->arena, req, err);
+}
+
+static bool has_extras(const struct mtr_run *run)
+{
+  return run->timeout_seconds || run->parameter_count || run->row_limit >= 0 || run->settings.count;
 }
 
 /* For what the template does not have. */
@@ -425,13 +474,17 @@ static enum mortar_status send_whole(struct mtr_backend_session *bs, struct mtr_
                                      struct mortar_error *err)
 {
   struct execute_request r;
+  struct mtr_buf bytes;
+  enum mortar_status st;
 
+  mtr_buf_init(&bytes, bs->alloc, "settings of the statement", SETTINGS_BYTES_MAX);
   fill_execute(bs, &r);
   MTR_SET(&r.req, TExecuteStatementReq, statement, run->sql);
-  if (run->timeout_seconds)
-    MTR_SET(&r.req, TExecuteStatementReq, query_timeout, run->timeout_seconds);
-  if (run->parameter_count) MTR_TRY(put_parameters(bs, ch, run, &r.req, err));
-  return mtr_thrift_call(&bs->peer, ch, method, &r.req, resp, wait, err);
+  MTR_GOTO(put_extras(bs, ch, run, &bytes, &r.req, err));
+  MTR_GOTO(mtr_thrift_call(&bs->peer, ch, method, &r.req, resp, wait, err));
+done:
+  mtr_buf_fini(&bytes);
+  return st;
 }
 
 /* Replies like that of a statement, in columns. */
@@ -459,8 +512,7 @@ static enum mortar_status send_text(struct mtr_backend_session *bs, struct mtr_c
       run->idempotent ? &execute_idempotent : &execute_statement;
   struct mtr_TExecuteStatementReq asked; /* of which kind_by_text looks at the statement alone */
 
-  if (run->timeout_seconds || run->parameter_count)
-    return send_whole(bs, ch, method, run, wait, resp, err);
+  if (has_extras(run)) return send_whole(bs, ch, method, run, wait, resp, err);
   asked.statement = run->sql;
   return mtr_thrift_call_template(&bs->peer, ch, method, &bs->execute, run->sql, &asked, resp, wait,
                                   err);
