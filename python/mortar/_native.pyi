@@ -29,6 +29,7 @@ Column = tuple[str, str, None, None, int | None, int | None, None]
 class Cursor:
     arraysize: int
     buffer_size_bytes: int
+    row_limit: int | None
     rowcount: int
     @property
     def connection(self) -> Any: ...

@@ -50,6 +50,26 @@ static int set_arraysize(CursorObject *cur, PyObject *given)
   return 0;
 }
 
+/* given is NULL when the attribute is deleted, None for no limit. */
+static int set_row_limit(CursorObject *cur, PyObject *given)
+{
+  long long limit = -1;
+
+  if (given == Py_None) {
+    cur->row_limit = -1;
+    return 0;
+  }
+  if (given && PyLong_Check(given) && !PyBool_Check(given)) limit = PyLong_AsLongLong(given);
+  if (PyErr_Occurred()) PyErr_Clear(); /* too large, which the next line refuses */
+  if (limit >= 0) {
+    cur->row_limit = limit;
+    return 0;
+  }
+  (void)native_raise_text(cur->conn->state, "ProgrammingError",
+                          "row_limit must be None or an int that is not negative");
+  return -1;
+}
+
 static PyObject *cur_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
   static char *names[] = {"connection", "arraysize", "buffer_size_bytes", "row_limit", NULL};
@@ -61,15 +81,13 @@ static PyObject *cur_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   if (!state || !PyArg_ParseTupleAndKeywords(args, kwargs, "O!|OnO", names, state->connection_type,
                                              &connection, &arraysize, &buffer_size, &row_limit))
     return NULL;
-  if (row_limit != Py_None)
-    return native_raise_text(state, "NotSupportedError", "row_limit is not supported yet");
   cur = CUR(type->tp_alloc(type, 0));
   if (!cur) return NULL;
   cur->conn = (ConnectionObject *)Py_NewRef(connection);
   cur->arraysize = DEFAULT_ARRAYSIZE;
   cur->buffer_size = buffer_size;
   cur->rowcount = -1;
-  if (arraysize && set_arraysize(cur, arraysize) < 0) {
+  if ((arraysize && set_arraysize(cur, arraysize) < 0) || set_row_limit(cur, row_limit) < 0) {
     Py_DECREF(cur);
     return NULL;
   }
@@ -270,6 +288,7 @@ struct request {
   const struct native_parameters *parameters; /* NULL: none */
   int idempotent;
   long long timeout_seconds; /* 0: the server's own limit */
+  PyObject *tags;            /* str, counted; NULL: none */
 };
 
 static int set_sql(CursorObject *cur, const struct request *r)
@@ -280,6 +299,7 @@ static int set_sql(CursorObject *cur, const struct request *r)
 
   if (!sql) return -1;
   if (mortar_statement_set_timeout(cur->stmt, r->timeout_seconds, &err) != MORTAR_OK ||
+      mortar_statement_set_row_limit(cur->stmt, cur->row_limit, &err) != MORTAR_OK ||
       mortar_statement_set_idempotent(cur->stmt, r->idempotent, &err) != MORTAR_OK ||
       mortar_statement_set_sql(cur->stmt, sql, (size_t)size, &err) != MORTAR_OK) {
     (void)native_raise(cur->conn->state, &err);
@@ -319,11 +339,24 @@ static int bind(CursorObject *cur, const struct native_parameters *parameters)
   return -1;
 }
 
+static int set_tags(CursorObject *cur, PyObject *tags)
+{
+  struct mortar_error err;
+  Py_ssize_t size;
+  const char *text = native_cursor_text(cur, "query_tags", "must be a dict", tags, &size);
+
+  if (!text) return -1;
+  if (mortar_statement_set_setting(cur->stmt, "query_tags", text, &err) == MORTAR_OK) return 0;
+  (void)native_raise(cur->conn->state, &err);
+  return -1;
+}
+
 static int set_request(CursorObject *cur, void *arg)
 {
   const struct request *r = arg;
 
   if (set_sql(cur, r) < 0) return -1;
+  if (r->tags && set_tags(cur, r->tags) < 0) return -1;
   return r->parameters ? bind(cur, r->parameters) : 0;
 }
 
@@ -409,13 +442,12 @@ static int is_nothing(PyObject *argument)
 /* What is not there yet is refused rather than ignored. */
 static int refuse_arguments(CursorObject *cur, PyObject *const *given)
 {
-  static const char *const reasons[IDEMPOTENT] = {
+  static const char *const reasons[QUERY_TAGS] = {
       [ENFORCE] = "enforce_embedded_schema_correctness is not supported",
-      [INPUT_STREAM] = "volume statements are not supported yet",
-      [QUERY_TAGS] = "query tags are not supported yet"};
+      [INPUT_STREAM] = "volume statements are not supported yet"};
   int i, nothing = 1;
 
-  for (i = ENFORCE; nothing > 0 && i < IDEMPOTENT; i++) {
+  for (i = ENFORCE; nothing > 0 && i < QUERY_TAGS; i++) {
     nothing = is_nothing(given[i]);
     if (nothing == 0) (void)native_raise_text(cur->conn->state, "NotSupportedError", reasons[i]);
   }
@@ -436,15 +468,24 @@ static PyObject *execute_with(CursorObject *cur, struct request *r, PyObject *gi
   return done;
 }
 
-/* None: no limit of the statement's own. */
-static int parse_request(CursorObject *cur, PyObject *const *given, struct request *out)
+/* The text of query_tags. */
+static int parse_tags(PyObject *tags, struct request *out)
 {
-  PyObject *seconds = given[STATEMENT_TIMEOUT];
+  PyObject *utils;
+  const int nothing = is_nothing(tags);
+
+  if (nothing) return nothing > 0 ? 0 : -1;
+  utils = PyImport_ImportModule("mortar.sql.utils");
+  out->tags = utils ? PyObject_CallMethod(utils, "serialize_query_tags", "O", tags) : NULL;
+  Py_XDECREF(utils);
+  return out->tags ? 0 : -1;
+}
+
+/* None: no limit of the statement's own. */
+static int parse_timeout(CursorObject *cur, PyObject *seconds, struct request *out)
+{
   const int none = !seconds || seconds == Py_None;
 
-  *out = (struct request){.operation = given[OPERATION]};
-  out->idempotent = given[IDEMPOTENT] ? PyObject_IsTrue(given[IDEMPOTENT]) : 0;
-  if (out->idempotent < 0) return -1;
   if (!none && PyLong_Check(seconds) && !PyBool_Check(seconds))
     out->timeout_seconds = PyLong_AsLongLong(seconds);
   if (PyErr_Occurred()) PyErr_Clear(); /* too large, which the next lines refuse */
@@ -454,18 +495,31 @@ static int parse_request(CursorObject *cur, PyObject *const *given, struct reque
   return -1;
 }
 
+/* out->tags is the caller's to let go. */
+static int parse_request(CursorObject *cur, PyObject *const *given, struct request *out)
+{
+  *out = (struct request){.operation = given[OPERATION]};
+  out->idempotent = given[IDEMPOTENT] ? PyObject_IsTrue(given[IDEMPOTENT]) : 0;
+  if (out->idempotent < 0 || parse_timeout(cur, given[STATEMENT_TIMEOUT], out) < 0) return -1;
+  return parse_tags(given[QUERY_TAGS], out);
+}
+
 static PyObject *cur_execute(PyObject *op, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
   PyObject *given[ARGUMENTS] = {NULL};
   struct request request;
+  PyObject *done;
 
   if (parse_arguments(args, nargs, kwnames, given) < 0) return NULL;
   if (refuse_arguments(CUR(op), given) < 0 || parse_request(CUR(op), given, &request) < 0)
     return NULL;
   if (given[PARAMETERS] && given[PARAMETERS] != Py_None)
-    return execute_with(CUR(op), &request, given[PARAMETERS]);
-  return native_cursor_run(CUR(op), set_request, &request);
+    done = execute_with(CUR(op), &request, given[PARAMETERS]);
+  else
+    done = native_cursor_run(CUR(op), set_request, &request);
+  Py_XDECREF(request.tags);
+  return done;
 }
 
 /* None, or NULL with the exception that is set; and what the call had to log. */
@@ -543,6 +597,19 @@ static int cur_set_arraysize(PyObject *op, PyObject *value, void *closure)
   return set_arraysize(CUR(op), value);
 }
 
+static PyObject *cur_get_row_limit(PyObject *op, void *closure)
+{
+  (void)closure;
+  if (CUR(op)->row_limit < 0) Py_RETURN_NONE;
+  return PyLong_FromLongLong(CUR(op)->row_limit);
+}
+
+static int cur_set_row_limit(PyObject *op, PyObject *value, void *closure)
+{
+  (void)closure;
+  return set_row_limit(CUR(op), value);
+}
+
 static PyObject *cur_get_lastrowid(PyObject *op, void *closure)
 {
   (void)op;
@@ -579,6 +646,8 @@ static PyGetSetDef cur_getset[] = {
     {"open", cur_get_open, NULL, "True until close() is called.", NULL},
     {"arraysize", cur_get_arraysize, cur_set_arraysize,
      "How many rows fetchmany() takes when it is not told.", NULL},
+    {"row_limit", cur_get_row_limit, cur_set_row_limit,
+     "How many rows the server sends of each statement at most; None: all.", NULL},
     {"lastrowid", cur_get_lastrowid, NULL, "Always None.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -18,6 +18,7 @@ typedef struct cursor_object {
   struct batch_queue queue;             /* of result */
   PyObject *query_id; /* str, of a statement that failed; else the result knows it */
   long long rowcount, rownumber;
+  long long row_limit; /* of the next statements; -1: none */
   Py_ssize_t arraysize, buffer_size;
   int open, busy;
   int cancels; /* calls of cancel that are on their way */

@@ -60,7 +60,6 @@ _REFUSED = (
     "http_headers",
     "oauth_client_id",
     "oauth_client_secret",
-    "query_tags",
     "use_kernel",
     "use_sea",
 )
@@ -74,19 +73,21 @@ class Cursor(_native.Cursor):
     """Runs statements and hands out their rows. One thread at a time, but for cancel() and
     close()."""
 
-    row_limit = None
-
     def executemany(
         self,
         operation: str,
         seq_of_parameters: Iterable[Sequence[Any] | Mapping[str, Any]],
-        query_tags: None = None,
-    ) -> Cursor:
-        """Runs operation once for each element, one after the other. The last result stays;
-        rowcount is the sum."""
+        query_tags: Mapping[str, str | None] | None = None,
+        *,
+        idempotent: bool = False,
+        statement_timeout: int | None = None,
+    ) -> Self:
+        """Runs operation once for each element, one after the other, each as execute() does with
+        these keywords. The last result stays; rowcount is the sum."""
         total = -1
         for parameters in seq_of_parameters:
-            self.execute(operation, parameters, query_tags=query_tags)
+            self.execute(operation, parameters, query_tags=query_tags, idempotent=idempotent,
+                         statement_timeout=statement_timeout)
             if self.rowcount >= 0:
                 total = max(total, 0) + self.rowcount
         self.rowcount = total
@@ -275,6 +276,21 @@ def _refuse(keywords: dict[str, Any]) -> None:
         raise exc.NotSupportedError("transactions are not supported: leave ignore_transactions out")
 
 
+def _settings(
+    configuration: Mapping[str, Any] | None, query_tags: Mapping[str, str | None] | None
+) -> Options:
+    """What the session is set to. query_tags takes the place of a QUERY_TAGS; when it is empty
+    there are none."""
+    settings: Options = [(str(k), str(v)) for k, v in (configuration or {}).items()]
+    if query_tags is None:
+        return settings
+    from .utils import serialize_query_tags  # for programs that need it
+
+    settings = [pair for pair in settings if pair[0] != "QUERY_TAGS"]
+    tags = serialize_query_tags(query_tags)
+    return settings if tags is None else [*settings, ("QUERY_TAGS", tags)]
+
+
 def _inline(keywords: dict[str, Any]) -> bool | str:
     inline = keywords.pop("use_inline_params", False)
     if inline not in (True, False, "silent"):
@@ -323,6 +339,7 @@ def connect(
     session_configuration: Mapping[str, Any] | None = None,
     catalog: str | None = None,
     schema: str | None = None,
+    query_tags: Mapping[str, str | None] | None = None,
     **keywords: Any,
 ) -> Connection:
     """Opens a session on a warehouse.
@@ -346,7 +363,7 @@ def connect(
     limit = keywords.pop("call_timeout", None)
     wait_ms = -1 if limit is None else _positive_milliseconds("call_timeout", limit)
     options += _options({**keywords, "catalog": catalog, "schema": schema})
-    settings: Options = [(str(k), str(v)) for k, v in (session_configuration or {}).items()]
+    settings = _settings(session_configuration, query_tags)
     _check_texts(options + settings)
     connection = Connection(options, settings, Cursor, wait_ms)
     if inline:

@@ -1,4 +1,5 @@
-"""Values written into the text of a statement, for programs that ask for it: `use_inline_params`.
+"""Values written into the text of a statement, for programs that ask for it: `use_inline_params`;
+and query tags as the text that servers take.
 
 Parameters that travel beside the text (`mortar.sql.parameters`) are the better way: here the client
 has to know what a server takes for a literal.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -79,3 +81,21 @@ class ParamEscaper:
 def inject_parameters(operation: str, parameters: Any) -> str:
     """The text with escaped parameters in place of `%(name)s` or `%s`."""
     return operation % parameters
+
+
+def serialize_query_tags(query_tags: Mapping[str, str | None] | None) -> str | None:
+    """The tags as `key:value,key`, None being a key without a value; None when there are no tags. A
+    backslash goes before what has a meaning in a value, and in a key before a backslash alone."""
+    if not query_tags:
+        return None
+    if not isinstance(query_tags, Mapping):
+        raise exc.ProgrammingError(f"query_tags are a dict, not a {type(query_tags).__name__}")
+    tags = []
+    for key, value in query_tags.items():
+        if not isinstance(key, str) or not isinstance(value, (str, type(None))):
+            raise exc.ProgrammingError(f"a query tag is a str and a str or None: {key!r}: {value!r}")
+        if "\0" in key or "\0" in (value or ""):
+            raise exc.ProgrammingError(f"the query tag {key!r} holds the character NUL")
+        tag = key.replace("\\", r"\\")
+        tags.append(tag if value is None else tag + ":" + re.sub(r"([\\:,])", r"\\\1", value))
+    return ",".join(tags)
