@@ -1,9 +1,10 @@
-/* Thrift columns as Arrow batches: every type, every shape of the null bitmap, and the refusals.
+/* Thrift columns and rows as Arrow batches: every type, every shape of the nulls, and the refusals.
  * What the cells hold is judged by their text. */
 #include <stdio.h>
 
 #include "arrow/ipc_reader.h"
 #include "client/thrift/columns.h"
+#include "client/thrift/row_list.h"
 #include "client/thrift/table_schema.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/test.h"
@@ -50,6 +51,11 @@ static void text_timestamp(char *t, int i)
 {
   (void)snprintf(t, TEXT_MAX, "1969-12-31 23:59:%02d.%05d1", i % 60, i);
 }
+static void text_void(char *t, int i) { (void)i, (void)snprintf(t, TEXT_MAX, "NULL"); }
+static void text_interval(char *t, int i)
+{
+  (void)snprintf(t, TEXT_MAX, "%d 02:03:04.000000000", i);
+}
 static void text_map(char *t, int i) { (void)snprintf(t, TEXT_MAX, "{\"k\":%d}", i); }
 
 /* The text of a cell shows binary as hex. */
@@ -81,8 +87,15 @@ static const struct kind kinds[] = {
     {MTR_TYPE_DECIMAL, MTR_T_STRING, NULL, text_decimal},
     {MTR_TYPE_DATE, MTR_T_STRING, NULL, text_date},
     {MTR_TYPE_TIMESTAMP, MTR_T_STRING, NULL, text_timestamp},
+    {MTR_TYPE_VARCHAR, MTR_T_STRING, NULL, text_string},
+    {MTR_TYPE_CHAR, MTR_T_STRING, NULL, text_string},
+    {MTR_TYPE_INTERVAL_YEAR_MONTH, MTR_T_STRING, NULL, text_interval},
+    {MTR_TYPE_INTERVAL_DAY_TIME, MTR_T_STRING, NULL, text_interval},
+    {MTR_TYPE_ARRAY, MTR_T_STRING, NULL, text_map},
     {MTR_TYPE_MAP, MTR_T_STRING, NULL, text_map},
-    {99, MTR_T_STRING, NULL, text_string}, /* of a server younger than we are */
+    {MTR_TYPE_STRUCT, MTR_T_STRING, NULL, text_map},
+    {MTR_TYPE_NULL, MTR_T_STRING, NULL, text_void}, /* null in every row, whatever is told */
+    {99, MTR_T_STRING, NULL, text_string},          /* of a server younger than we are */
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -266,6 +279,71 @@ static void fill_page(struct page *p, int rows, struct mtr_span nulls)
   MTR_SET_LIST(&p->set, TRowSet, columns, p->columns, KINDS);
 }
 
+/* ---- The same values in rows ---- */
+
+#define SET_CELL(p, cell, S, name, v)                                                              \
+  do {                                                                                             \
+    struct mtr_##S *wrapped = mtr_arena_alloc(&(p)->arena, 1, sizeof *wrapped);                    \
+    if (!null) MTR_SET(wrapped, S, value, v);                                                      \
+    MTR_SET(cell, TColumnValue, name, wrapped);                                                    \
+  } while (0)
+
+/* Takes the next value of a column off its bytes, and wraps it. */
+static void set_cell(struct page *p, struct mtr_tr *rd, uint8_t wire, bool null,
+                     struct mtr_TColumnValue *cell)
+{
+  switch (wire) {
+    case MTR_T_BOOL:
+      SET_CELL(p, cell, TBoolValue, bool_val, mtr_tr_u8(rd) != 0);
+      break;
+    case MTR_T_I8:
+      SET_CELL(p, cell, TByteValue, byte_val, (int8_t)mtr_tr_u8(rd));
+      break;
+    case MTR_T_I16:
+      SET_CELL(p, cell, TI16Value, i16_val, mtr_tr_i16(rd));
+      break;
+    case MTR_T_I32:
+      SET_CELL(p, cell, TI32Value, i32_val, mtr_tr_i32(rd));
+      break;
+    case MTR_T_I64:
+      SET_CELL(p, cell, TI64Value, i64_val, mtr_tr_i64(rd));
+      break;
+    case MTR_T_DOUBLE:
+      SET_CELL(p, cell, TDoubleValue, double_val, mtr_tr_double(rd));
+      break;
+    default:
+      SET_CELL(p, cell, TStringValue, string_val, mtr_tr_string(rd));
+  }
+}
+
+/* Binary is text there. A null lacks its value (style 0), or the whole member of the union. */
+static void fill_rows(struct page *p, int rows, bool (*null)(int, int), int style)
+{
+  struct mtr_TRow *list = mtr_arena_alloc(&p->arena, (size_t)rows, sizeof *list);
+  int k, i;
+
+  memset(&p->set, 0, sizeof p->set);
+  for (i = 0; i < rows; i++)
+    MTR_SET_LIST(&list[i], TRow, col_vals,
+                 mtr_arena_alloc(&p->arena, KINDS, sizeof(struct mtr_TColumnValue)), KINDS);
+  for (k = 0; k < KINDS; k++) {
+    struct mtr_tr rd;
+    mtr_tr_init(&rd, values_of(p, k, rows).bytes);
+    for (i = 0; i < rows; i++) {
+      const bool none = null(i, rows) || kinds[k].type == MTR_TYPE_NULL;
+      struct mtr_TColumnValue *cell = &list[i].col_vals.items[k];
+      set_cell(p, &rd, kinds[k].wire, false, cell);
+      if (!none) continue;
+      memset(cell, 0, sizeof *cell);
+      if (style == 0) set_cell(p, &rd, kinds[k].wire, true, cell);
+    }
+    assert_true(mtr_tr_ok(&rd));
+  }
+  MTR_SET_LIST(&p->set, TRowSet, rows, list, (size_t)rows);
+  memset(&p->page, 0, sizeof p->page);
+  mtr_thrift_take_row_list(&p->set, &p->page);
+}
+
 static enum mortar_status take(struct page *p)
 {
   memset(&p->page, 0, sizeof p->page);
@@ -321,7 +399,7 @@ static void check_batch(struct page *p, bool (*null)(int, int), int rows)
   for (k = 0; k < KINDS; k++) {
     int64_t nulls = 0;
     for (i = 0; i < rows; i++) {
-      nulls += null(i, rows);
+      nulls += null(i, rows) || kinds[k].type == MTR_TYPE_NULL;
       kinds[k].text(want, i);
       if (null(i, rows)) (void)snprintf(want, TEXT_MAX, "NULL");
       assert_int_equal(
@@ -359,6 +437,56 @@ static void every_type_with_every_bitmap(void **state)
   page_fini(&p);
 }
 
+static void every_type_in_rows(void **state)
+{
+  static const int lengths[] = {1, 8, 9, ROWS_MAX};
+  struct page p;
+  size_t l, n;
+  int style;
+
+  (void)state;
+  page_init(&p);
+  for (l = 0; l < 4; l++)
+    for (n = 0; n < sizeof patterns / sizeof *patterns; n++)
+      for (style = 0; style < 2; style++) {
+        fill_rows(&p, lengths[l], patterns[n], style);
+        assert_int_equal(p.page.own_rows, lengths[l]);
+        assert_int_equal(build(&p, NULL), MORTAR_OK);
+        check_batch(&p, patterns[n], lengths[l]);
+        mtr_arena_reset(&p.arena);
+        make_schema(&p);
+      }
+  page_fini(&p);
+}
+
+static void rows_that_disagree_are_refused(void **state)
+{
+  struct page p;
+
+  (void)state;
+  page_init(&p);
+  fill_rows(&p, 9, null_odd, 0);
+  p.set.rows.items[7].col_vals.count--;
+  assert_int_equal(build(&p, NULL), MORTAR_PROTOCOL);
+  assert_non_null(strstr(p.err.message, "row 7 of the page has 20 values where the schema has 21"));
+
+  fill_rows(&p, 9, null_none, 0);
+  p.set.rows.items[8].col_vals.items[3] = p.set.rows.items[8].col_vals.items[4];
+  assert_int_equal(build(&p, NULL), MORTAR_PROTOCOL);
+  assert_non_null(strstr(p.err.message, "row 8 of the page: column 3, 'c'"));
+  assert_null(p.batch.release);
+  page_fini(&p);
+}
+
+static void build_and_release(struct page *p, struct failing_alloc *fa)
+{
+  const enum mortar_status st = build(p, &fa->alloc);
+
+  assert_int_equal(st, fa->failed ? MORTAR_NOMEM : MORTAR_OK);
+  if (p->batch.release) p->batch.release(&p->batch);
+  p->batch.release = NULL;
+}
+
 /* Memory that runs out leaves nothing behind; a column may outlive its batch. */
 static void memory(void **state)
 {
@@ -368,15 +496,11 @@ static void memory(void **state)
 
   (void)state;
   page_init(&p);
+  fill_rows(&p, 9, null_odd, 0);
+  MTR_EVERY_ALLOC_FAILS(fa) build_and_release(&p, &fa);
   fill_page(&p, 9, mtr_span_of(NULL, 0));
   assert_int_equal(take(&p), MORTAR_OK);
-  MTR_EVERY_ALLOC_FAILS(fa)
-  {
-    const enum mortar_status st = build(&p, &fa.alloc);
-    assert_int_equal(st, fa.failed ? MORTAR_NOMEM : MORTAR_OK);
-    if (p.batch.release) p.batch.release(&p.batch);
-    p.batch.release = NULL;
-  }
+  MTR_EVERY_ALLOC_FAILS(fa) build_and_release(&p, &fa);
   assert_int_equal(build(&p, NULL), MORTAR_OK);
   column = *p.batch.children[7];
   p.batch.children[7]->release = NULL;
@@ -414,7 +538,7 @@ static void columns_that_disagree_are_refused(void **state)
   p.set.columns.count--;
   assert_int_equal(take(&p), MORTAR_OK);
   assert_int_equal(build(&p, NULL), MORTAR_PROTOCOL);
-  assert_non_null(strstr(p.err.message, "a page of 13 columns where the schema has 14"));
+  assert_non_null(strstr(p.err.message, "a page of 20 columns where the schema has 21"));
   page_fini(&p);
 }
 
@@ -449,6 +573,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_type_with_every_bitmap),
+      cmocka_unit_test(every_type_in_rows),
+      cmocka_unit_test(rows_that_disagree_are_refused),
       cmocka_unit_test(memory),
       cmocka_unit_test(columns_that_disagree_are_refused),
       cmocka_unit_test(text_without_an_exact_value_is_refused),

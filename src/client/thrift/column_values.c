@@ -69,11 +69,18 @@ static const struct {
 };
 #define TYPE_COUNT (sizeof types / sizeof *types)
 
+uint8_t mtr_thrift_wire_of(const struct mtr_arrow_field *field)
+{
+  return (size_t)field->type < TYPE_COUNT ? types[field->type].wire : MTR_T_STOP;
+}
+
 bool mtr_thrift_column_fits(const struct mtr_thrift_column *column,
                             const struct mtr_arrow_field *field)
 {
+  const uint8_t wire = mtr_thrift_wire_of(field);
+
   if (field->type == MTR_ARROW_NULL || column->values.count == 0) return true;
-  return (size_t)field->type < TYPE_COUNT && types[field->type].wire == column->values.element;
+  return wire != MTR_T_STOP && wire == column->values.element;
 }
 
 /* ---- Text ---------------------------------------------------------------------------------- */

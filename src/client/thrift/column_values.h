@@ -11,6 +11,9 @@ struct mtr_thrift_column {
   struct mtr_span nulls;           /* set bits; may be shorter than the values, or longer */
 };
 
+/* The wire type (enum mtr_thrift_type) of a field's values; MTR_T_STOP: it has none. */
+uint8_t mtr_thrift_wire_of(const struct mtr_arrow_field *field);
+
 /* Whether values of this column can become a field's. Fields of every type that table_schema.h
  * makes, and no others. */
 bool mtr_thrift_column_fits(const struct mtr_thrift_column *column,

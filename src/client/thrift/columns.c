@@ -8,16 +8,9 @@
 #include "arrow/batch_block.h"
 #include "arrow/bits.h"
 #include "base/error.h"
-#include "client/thrift/column_values.h"
 
 /* One page in Arrow's form: a reply, see max_reply_bytes, and what aligning adds. */
 #define SLAB_MAX ((size_t)8 << 30)
-
-/* The columns of a page; all have the same number of values. */
-struct mtr_thrift_columns {
-  size_t count, rows;
-  struct mtr_thrift_column items[];
-};
 
 /* ---- Taking -------------------------------------------------------------------------------- */
 
@@ -44,7 +37,10 @@ static bool pick(const struct mtr_TColumn *column, struct mtr_thrift_column *out
 
 static enum mortar_status build(const struct mtr_page *page, const struct mtr_arrow_schema *schema,
                                 const struct mortar_alloc *alloc, struct ArrowArray *out,
-                                struct mortar_error *err);
+                                struct mortar_error *err)
+{
+  return mtr_thrift_build_columns(page->own, schema, alloc, out, err);
+}
 
 enum mortar_status mtr_thrift_take_columns(const struct mtr_TRowSet *set, struct mtr_arena *arena,
                                            struct mtr_page *page, struct mortar_error *err)
@@ -203,11 +199,11 @@ static enum mortar_status fill_all(const struct mtr_thrift_columns *columns,
   return MORTAR_OK;
 }
 
-static enum mortar_status build(const struct mtr_page *page, const struct mtr_arrow_schema *schema,
-                                const struct mortar_alloc *alloc, struct ArrowArray *out,
-                                struct mortar_error *err)
+enum mortar_status mtr_thrift_build_columns(const struct mtr_thrift_columns *columns,
+                                            const struct mtr_arrow_schema *schema,
+                                            const struct mortar_alloc *alloc,
+                                            struct ArrowArray *out, struct mortar_error *err)
 {
-  const struct mtr_thrift_columns *columns = page->own;
   struct mtr_batch_parts parts = {.block = NULL};
   struct mtr_slab *slab = NULL;
   enum mortar_status st;
