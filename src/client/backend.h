@@ -45,7 +45,7 @@ typedef enum mortar_status mtr_build_fn(const struct mtr_page *page,
 
 /* Rows of one reply, not decoded: Arrow batches, or own rows. */
 struct mtr_page {
-  struct mtr_packed_batch *batches;
+  struct mtr_packed_batch *batches; /* each has rows */
   size_t batch_count;
   bool lz4;          /* each batch is one LZ4 frame or more */
   int64_t first_row; /* of the result, as the server counts; -1: it did not say */
@@ -53,6 +53,11 @@ struct mtr_page {
   int64_t own_rows;  /* 0: none */
   mtr_build_fn *build;
 };
+
+static inline bool mtr_page_has_rows(const struct mtr_page *page)
+{
+  return page->batch_count > 0 || page->own_rows > 0;
+}
 
 /* What a server said of a statement. */
 struct mtr_answer {
@@ -91,7 +96,7 @@ struct mtr_backend {
   enum mortar_status (*finish_execute)(struct mtr_backend_session *bs, struct mtr_channel *ch,
                                        const struct mtr_wait *wait, struct mtr_answer *out,
                                        struct mortar_error *err);
-  /* Fills live, closed and rows_affected; keeps the rest of *out as it is. */
+  /* Fills live, closed, rows_affected and, where the server says it, more; keeps the rest. */
   enum mortar_status (*poll)(struct mtr_backend_session *bs, struct mtr_channel *ch,
                              const struct mtr_handle *op, const struct mtr_wait *wait,
                              struct mtr_answer *out, struct mortar_error *err);

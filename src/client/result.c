@@ -95,7 +95,7 @@ static enum mortar_status load_page(struct mortar_result *res, const struct mtr_
 {
   size_t i;
 
-  if (answer->page.first_row > res->rows_loaded)
+  if (answer->page.first_row >= 0 && answer->page.first_row != res->rows_loaded)
     return mtr_fail(err, MORTAR_PROTOCOL, "the page begins at row %lld, expected was row %lld",
                     (long long)answer->page.first_row, (long long)res->rows_loaded);
   for (i = 0; i < answer->page.batch_count; i++)
@@ -145,12 +145,20 @@ done:
   return st;
 }
 
+/* A result that nobody has described and nobody can: it has no rows. */
+static bool is_void(const struct mtr_answer *answer)
+{
+  if (answer->more) return false;
+  return !answer->has_page || (answer->closed && !mtr_page_has_rows(&answer->page));
+}
+
 static enum mortar_status start(struct mortar_result *res, const struct mtr_wait *wait,
                                 struct mtr_answer *answer, struct mortar_error *err)
 {
   if (answer->has_schema)
     MTR_TRY(adopt_schema(res, answer, err));
-  else if (!answer->more && !answer->has_page) {
+  else if (is_void(answer)) {
+    answer->has_page = false;
     answer->schema = mtr_span_of(NULL, 0);
     MTR_TRY(adopt_schema(res, answer, err));
   } else if (answer->closed) {

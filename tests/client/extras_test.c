@@ -25,7 +25,7 @@ static enum mortar_status run(struct client *c, struct mortar_statement *stmt)
 
 static bool asked(const struct client *c, const char *part)
 {
-  return strstr(c->fs.asked, part) != NULL;
+  return strstr(c->fs.execute_asked, part) != NULL;
 }
 
 static void a_row_limit_goes_along(void **state)

@@ -122,6 +122,17 @@ static struct mtr_THandleIdentifier *an_id(struct reply *r, const char *sixteen,
   return id;
 }
 
+/* Notes a request as JSON; connections may do so at once. */
+static void note(struct fake_server *fs, struct reply *r, const struct mtr_struct_info *info,
+                 const void *request, char *out, size_t size)
+{
+  mtr_buf_reset(&r->bytes);
+  must(mtr_thrift_dump(info, request, &r->bytes, NULL));
+  (void)pthread_mutex_lock(&fs->fault_lock);
+  (void)snprintf(out, size, "%.*s", MTR_SPAN_ARG(mtr_buf_span(&r->bytes)));
+  (void)pthread_mutex_unlock(&fs->fault_lock);
+}
+
 /* The place of the statement that a FetchResults request names. */
 static _Atomic int *pages_of(struct fake_server *fs, struct mtr_span body, struct reply *r)
 {
@@ -130,6 +141,7 @@ static _Atomic int *pages_of(struct fake_server *fs, struct mtr_span body, struc
   char number[17] = "";
 
   must(mtr_message_read(body, &mtr_TFetchResultsReq_info, &req, &r->arena, &head, NULL));
+  note(fs, r, &mtr_TFetchResultsReq_info, &req, fs->fetch_asked, sizeof fs->fetch_asked);
   memcpy(number, req.operation_handle->operation_id->secret.data, 16);
   return &fs->page_next[strtol(number, NULL, 10) % FAKE_STATEMENTS_MAX];
 }
@@ -140,7 +152,7 @@ static struct mtr_TTableSchema *table_schema(struct fake_server *fs, struct repl
 {
   static const int32_t two[] = {MTR_TYPE_BIGINT, MTR_TYPE_STRING};
   struct mtr_TTableSchema *table = mtr_arena_alloc(&r->arena, 1, sizeof *table);
-  const bool ddl = fs->table == FAKE_TABLE_DDL, columnar = fs->table == FAKE_TABLE_COLUMNS;
+  const bool ddl = fs->table == FAKE_TABLE_DDL, columnar = fs->table >= FAKE_TABLE_COLUMNS;
   size_t i, n = ddl ? 1 : columnar ? 2 : MTR_TYPE_INTERVAL_DAY_TIME + 1;
   struct mtr_TColumnDesc *columns = mtr_arena_alloc(&r->arena, n, sizeof *columns);
 
@@ -173,9 +185,9 @@ static struct mtr_TGetResultSetMetadataResp *metadata(struct fake_server *fs, st
   mtr_buf_init(&bytes, NULL, "schema", 1 << 20);
   must(mtr_ipc_write_schema(&schema, &bytes, NULL));
   MTR_SET(m, TGetResultSetMetadataResp, status, good_status(r));
-  if (fs->table != FAKE_TABLE_NONE)
+  if (fs->table != FAKE_TABLE_NONE && !(fs->lacks & FAKE_NO_SCHEMA))
     MTR_SET(m, TGetResultSetMetadataResp, schema, table_schema(fs, r));
-  if (fs->table != FAKE_TABLE_ONLY && fs->table != FAKE_TABLE_COLUMNS)
+  if (fs->table < FAKE_TABLE_ONLY && !(fs->lacks & FAKE_NO_SCHEMA))
     MTR_SET(m, TGetResultSetMetadataResp, arrow_schema,
             mtr_span_of(mtr_arena_text(&r->arena, bytes.data, bytes.size), bytes.size));
   MTR_SET(m, TGetResultSetMetadataResp, lz4_compressed, fs->lz4);
@@ -226,46 +238,93 @@ static void set_columns(struct reply *r, const struct fake_batch *b, struct mtr_
   MTR_SET_LIST(set, TRowSet, columns, columns, 2);
 }
 
+/* The same, row by row. A null lacks its value, or every sixth the whole member. */
+static void set_rows(struct reply *r, const struct fake_batch *b, struct mtr_TRowSet *set)
+{
+  struct mtr_TRow *rows = mtr_arena_alloc(&r->arena, (size_t)b->rows + 1, sizeof *rows);
+  char text[24];
+  int64_t i;
+
+  for (i = 0; i < b->rows; i++) {
+    const int64_t v = b->first + i;
+    struct mtr_TColumnValue *cells = mtr_arena_alloc(&r->arena, 2, sizeof *cells);
+    struct mtr_TI64Value *n = mtr_arena_alloc(&r->arena, 1, sizeof *n);
+    struct mtr_TStringValue *s = mtr_arena_alloc(&r->arena, 1, sizeof *s);
+    const size_t size = (size_t)snprintf(text, sizeof text, "s%lld", (long long)v);
+    MTR_SET(n, TI64Value, value, v);
+    MTR_SET(&cells[0], TColumnValue, i64_val, n);
+    if (v % 3)
+      MTR_SET(s, TStringValue, value, mtr_span_of(mtr_arena_text(&r->arena, text, size), size));
+    if (v % 6) MTR_SET(&cells[1], TColumnValue, string_val, s);
+    MTR_SET_LIST(&rows[i], TRow, col_vals, cells, 2);
+  }
+  MTR_SET_LIST(set, TRowSet, rows, rows, (size_t)b->rows);
+}
+
+static void set_batches(struct fake_server *fs, struct reply *r, int first, int count,
+                        struct mtr_TRowSet *set)
+{
+  struct mtr_TSparkArrowBatch *items = mtr_arena_alloc(&r->arena, (size_t)count + 1, sizeof *items);
+  struct mtr_arrow_schema schema;
+  int n;
+
+  if (fs->lacks & FAKE_NO_BATCHES) return;
+  import_schema(fs->other_schema, &r->arena, &schema);
+  for (n = 0; n < count; n++) {
+    const struct fake_batch *b = &fs->batches[first + n];
+    mtr_buf_reset(&r->bytes);
+    pack_batch(fs, &schema, b, &r->bytes);
+    MTR_SET(&items[n], TSparkArrowBatch, batch,
+            mtr_span_of(mtr_arena_text(&r->arena, r->bytes.data, r->bytes.size), r->bytes.size));
+    MTR_SET(&items[n], TSparkArrowBatch, row_count, b->declared);
+  }
+  MTR_SET_LIST(set, TRowSet, arrow_batches, items, (size_t)n);
+}
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+static bool is_hive(const struct fake_server *fs)
+{
+  return fs->version >= 0 && fs->version <= MTR_PROTOCOL_HIVE_V10;
+}
+
 static struct mtr_TRowSet *row_set(struct fake_server *fs, struct reply *r, int page)
 {
   struct mtr_TRowSet *set = mtr_arena_alloc(&r->arena, 1, sizeof *set);
-  int per = (fs->batch_count + fs->pages - 1) / fs->pages, i = page * per, n = 0;
-  struct mtr_TSparkArrowBatch *items = mtr_arena_alloc(&r->arena, (size_t)per + 1, sizeof *items);
-  struct mtr_arrow_schema schema;
-  int64_t first_row = 0;
+  const int per = (fs->batch_count + fs->pages - 1) / fs->pages;
+  const int first = least(page * per, fs->batch_count);
+  const int count = least(per, fs->batch_count - first);
+  static const struct fake_batch none;
+  const struct fake_batch *one = count ? &fs->batches[first] : &none;
+  int64_t first_row = fs->repeats && page ? -1 : 0;
   int k;
 
-  import_schema(fs->other_schema, &r->arena, &schema);
-  for (k = 0; k < i && k < fs->batch_count; k++)
+  for (k = 0; k < first; k++)
     first_row += fs->batches[k].declared;
-  MTR_SET(set, TRowSet, start_row_offset, first_row);
+  if (!(fs->lacks & FAKE_NO_OFFSET)) MTR_SET(set, TRowSet, start_row_offset, first_row);
   MTR_SET_LIST(set, TRowSet, rows, NULL, 0);
-  if (fs->table == FAKE_TABLE_COLUMNS) {
-    set_columns(r, &fs->batches[i], set);
-    return set;
-  }
-  for (; i < fs->batch_count && n < per; i++, n++) {
-    mtr_buf_reset(&r->bytes);
-    pack_batch(fs, &schema, &fs->batches[i], &r->bytes);
-    MTR_SET(&items[n], TSparkArrowBatch, batch,
-            mtr_span_of(mtr_arena_text(&r->arena, r->bytes.data, r->bytes.size), r->bytes.size));
-    MTR_SET(&items[n], TSparkArrowBatch, row_count, fs->batches[i].declared);
-  }
-  MTR_SET_LIST(set, TRowSet, arrow_batches, items, (size_t)n);
+  if (fs->table == FAKE_TABLE_COLUMNS)
+    set_columns(r, one, set);
+  else if (fs->table == FAKE_TABLE_ROWS)
+    set_rows(r, one, set);
+  else
+    set_batches(fs, r, first, count, set);
   return set;
 }
 
 static struct mtr_TFetchResultsResp *fetch_reply(struct fake_server *fs, struct reply *r, int page)
 {
   struct mtr_TFetchResultsResp *f = mtr_arena_alloc(&r->arena, 1, sizeof *f);
+  const bool more = page + 1 < fs->pages + fs->empty_pages;
 
   if (fs->fail_page == page + 1) {
     MTR_SET(f, TFetchResultsResp, status, bad_status(r, "the page is lost"));
     return f;
   }
   MTR_SET(f, TFetchResultsResp, status, good_status(r));
-  MTR_SET(f, TFetchResultsResp, has_more_rows, page + 1 < fs->pages);
-  MTR_SET(f, TFetchResultsResp, results, row_set(fs, r, page));
+  if (fs->more != FAKE_MORE_ABSENT)
+    MTR_SET(f, TFetchResultsResp, has_more_rows, more && fs->more == FAKE_MORE_TRUTH);
+  if (!(fs->lacks & FAKE_NO_RESULTS)) MTR_SET(f, TFetchResultsResp, results, row_set(fs, r, page));
   return f;
 }
 
@@ -284,6 +343,9 @@ static struct mtr_TGetOperationStatusResp *state_reply(struct fake_server *fs, s
     MTR_SET(s, TGetOperationStatusResp, display_message, mtr_span_text(fs->failure));
     MTR_SET(s, TGetOperationStatusResp, error_code, 42);
   }
+  if (fs->result_set != FAKE_RESULT_TOLD)
+    MTR_SET(s, TGetOperationStatusResp, has_result_set,
+            state == MTR_OPERATION_FINISHED && fs->result_set == FAKE_RESULT_LATE);
   if (fs->live_polls > 0) fs->live_polls--;
   return s;
 }
@@ -302,31 +364,40 @@ static void reply_open(struct fake_server *fs, struct reply *r, int32_t seqid)
   fs->opened++;
   MTR_SET(&handle, TSessionHandle, session_id, an_id(r, "SESSION-ID-0001!", 1));
   MTR_SET(&resp, TOpenSessionResp, status, good_status(r));
-  MTR_SET(&resp, TOpenSessionResp, server_protocol_version,
-          fs->version ? fs->version : MTR_PROTOCOL_SPARK_V8);
+  MTR_SET(&resp, TOpenSessionResp, server_protocol_version, fs->version);
   MTR_SET(&resp, TOpenSessionResp, session_handle, &handle);
   write_reply(r, "OpenSession", seqid, &mtr_TOpenSessionResp_info, &resp);
 }
 
-/* Keeps the request as JSON. */
-static void note_asked(struct fake_server *fs, struct reply *r, const struct mtr_struct_info *info,
-                       const void *request)
-{
-  mtr_buf_reset(&r->bytes);
-  must(mtr_thrift_dump(info, request, &r->bytes, NULL));
-  (void)pthread_mutex_lock(&fs->fault_lock);
-  (void)snprintf(fs->asked, sizeof fs->asked, "%.*s", MTR_SPAN_ARG(mtr_buf_span(&r->bytes)));
-  (void)pthread_mutex_unlock(&fs->fault_lock);
-}
-
-static void look_at_execute(struct fake_server *fs, struct mtr_span body, struct reply *r)
+static void note_execute(struct fake_server *fs, struct mtr_span body, struct reply *r)
 {
   struct mtr_TExecuteStatementReq req;
   struct mtr_message head;
 
   must(mtr_message_read(body, &mtr_TExecuteStatementReq_info, &req, &r->arena, &head, NULL));
   fs->parameters = (int)req.parameters.count;
-  note_asked(fs, r, &mtr_TExecuteStatementReq_info, &req);
+  note(fs, r, &mtr_TExecuteStatementReq_info, &req, fs->execute_asked, sizeof fs->execute_asked);
+}
+
+static void fill_direct(struct fake_server *fs, struct reply *r, _Atomic int *page_next,
+                        struct mtr_TSparkDirectResults *direct)
+{
+  struct mtr_TCloseOperationResp *close = mtr_arena_alloc(&r->arena, 1, sizeof *close);
+  const bool ended = fs->live_polls == 0;
+
+  if (!(fs->lacks & FAKE_NO_STATE))
+    MTR_SET(direct, TSparkDirectResults, operation_status, state_reply(fs, r));
+  if (!ended || fs->failure) return;
+  if (!fs->no_schema && !(fs->lacks & FAKE_NO_METADATA))
+    MTR_SET(direct, TSparkDirectResults, result_set_metadata, metadata(fs, r));
+  if (!(fs->lacks & FAKE_NO_PAGE)) {
+    MTR_SET(direct, TSparkDirectResults, result_set, fetch_reply(fs, r, 0));
+    *page_next = 1;
+  }
+  MTR_SET(close, TCloseOperationResp, status, good_status(r));
+  if ((fs->pages + fs->empty_pages == 1 || fs->closes_too_soon) && !fs->no_schema &&
+      !(fs->lacks & FAKE_NO_CLOSE))
+    MTR_SET(direct, TSparkDirectResults, close_operation, close);
 }
 
 static void reply_execute(struct fake_server *fs, struct reply *r, const char *name, int32_t type,
@@ -335,10 +406,8 @@ static void reply_execute(struct fake_server *fs, struct reply *r, const char *n
   struct mtr_TExecuteStatementResp resp = {0};
   struct mtr_TOperationHandle op = {0};
   struct mtr_TSparkDirectResults direct = {0};
-  struct mtr_TCloseOperationResp close = {0};
   const int number = ++fs->executed;
   _Atomic int *page_next = &fs->page_next[number % FAKE_STATEMENTS_MAX];
-  bool ended;
 
   fs->ran++;
   fs->operation_type = type;
@@ -349,20 +418,13 @@ static void reply_execute(struct fake_server *fs, struct reply *r, const char *n
   }
   MTR_SET(&op, TOperationHandle, operation_id, an_id(r, "OPERATION-0001!!", number));
   MTR_SET(&op, TOperationHandle, operation_type, type);
-  MTR_SET(&op, TOperationHandle, has_result_set, true);
-  ended = fs->live_polls == 0;
-  MTR_SET(&direct, TSparkDirectResults, operation_status, state_reply(fs, r));
-  if (ended && !fs->failure) {
-    if (!fs->no_schema) MTR_SET(&direct, TSparkDirectResults, result_set_metadata, metadata(fs, r));
-    MTR_SET(&direct, TSparkDirectResults, result_set, fetch_reply(fs, r, 0));
-    *page_next = 1;
-    MTR_SET(&close, TCloseOperationResp, status, good_status(r));
-    if (fs->pages == 1 && !fs->no_schema)
-      MTR_SET(&direct, TSparkDirectResults, close_operation, &close);
-  }
+  MTR_SET(&op, TOperationHandle, has_result_set, fs->result_set == FAKE_RESULT_TOLD);
   MTR_SET(&resp, TExecuteStatementResp, status, good_status(r));
   MTR_SET(&resp, TExecuteStatementResp, operation_handle, &op);
-  MTR_SET(&resp, TExecuteStatementResp, direct_results, &direct);
+  if (!is_hive(fs)) {
+    fill_direct(fs, r, page_next, &direct);
+    MTR_SET(&resp, TExecuteStatementResp, direct_results, &direct);
+  }
   write_reply(r, name, seqid, &mtr_TExecuteStatementResp_info, &resp);
 }
 
@@ -378,7 +440,7 @@ static void reply_metadata(struct fake_server *fs, struct reply *r, struct mtr_s
   info = mtr_tcli_find(mtr_span_text(of));
   if (!info || info->size > sizeof request) abort();
   must(mtr_message_read(body, info, request, &r->arena, &head, NULL));
-  note_asked(fs, r, info, request);
+  note(fs, r, info, request, fs->asked, sizeof fs->asked);
   reply_execute(fs, r, name, mtr_metadata_operation_type(kind), head.seqid);
 }
 
@@ -415,7 +477,7 @@ static void answer_call(struct fake_server *fs, struct mtr_span body, struct rep
   if (strcmp(name, "OpenSession") == 0)
     reply_open(fs, r, head.seqid);
   else if (strcmp(name, "ExecuteStatement") == 0) {
-    look_at_execute(fs, body, r);
+    note_execute(fs, body, r);
     reply_execute(fs, r, name, 0, head.seqid);
   } else if (mtr_metadata_kind_of(head.name, &kind))
     reply_metadata(fs, r, body, name, kind);
@@ -722,6 +784,7 @@ void fake_server_start(struct fake_server *fs)
   memset(fs, 0, sizeof *fs);
   (void)pthread_mutex_init(&fs->fault_lock, NULL);
   fs->cut_to = -1;
+  fs->version = MTR_PROTOCOL_SPARK_V8;
   fs->pages = 1;
   fs->lz4 = true;
   fake_server_batches(fs, 1, 3);

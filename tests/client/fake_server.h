@@ -51,9 +51,26 @@ struct fake_fault {
 
 enum fake_table {
   FAKE_TABLE_NONE,
-  FAKE_TABLE_DDL,    /* one column "Result", and an Arrow schema without fields */
-  FAKE_TABLE_ONLY,   /* a column of each type, and no Arrow schema */
-  FAKE_TABLE_COLUMNS /* no Arrow at all: the rows come as Thrift columns */
+  FAKE_TABLE_DDL,     /* one column "Result", and an Arrow schema without fields */
+  FAKE_TABLE_ONLY,    /* a column of each type, and no Arrow schema */
+  FAKE_TABLE_COLUMNS, /* no Arrow at all: the rows come as Thrift columns */
+  FAKE_TABLE_ROWS     /* the same as Thrift rows */
+};
+
+/* What hasMoreRows says, whatever is true. */
+enum fake_more { FAKE_MORE_TRUTH, FAKE_MORE_ALWAYS_FALSE, FAKE_MORE_ABSENT };
+
+/* Members that replies lack, one bit each. */
+enum {
+  FAKE_NO_STATE = 1,    /* directResults.operationStatus */
+  FAKE_NO_METADATA = 2, /* directResults.resultSetMetadata */
+  FAKE_NO_PAGE = 4,     /* directResults.resultSet */
+  FAKE_NO_RESULTS = 8,  /* resultSet.results */
+  FAKE_NO_BATCHES = 16, /* results.arrowBatches */
+  FAKE_NO_OFFSET = 32,  /* results.startRowOffset */
+  FAKE_NO_SCHEMA = 64,  /* both schemas of the metadata */
+  FAKE_NO_CLOSE = 128,  /* directResults.closeOperation */
+  FAKE_LACKS_ALL = 255
 };
 
 struct fake_server {
@@ -68,6 +85,17 @@ struct fake_server {
   _Atomic int pages; /* the batches are dealt out over the pages */
   bool lz4, checksum, other_schema;
   enum fake_table table; /* the Thrift schema beside the Arrow schema */
+  enum fake_more more;
+  int empty_pages;      /* so many pages without rows come behind the last one with rows */
+  unsigned lacks;       /* FAKE_NO_... */
+  bool closes_too_soon; /* the first reply says closeOperation although there are more pages */
+  bool repeats;         /* every page after the first begins a row earlier than it should */
+  enum {
+    FAKE_RESULT_TOLD,
+    FAKE_RESULT_LATE,
+    FAKE_RESULT_NONE
+  } result_set; /* who says there is one:
+the handle; the state alone; both say that there is none */
   _Atomic bool no_schema;
   _Atomic int live_polls;               /* so many polls say RUNNING before the statement ends */
   bool ends_canceled;                   /* once CancelOperation was seen, polls say CANCELED */
@@ -80,7 +108,7 @@ struct fake_server {
   _Atomic bool let_go; /* connections that hang are closed */
   bool exception;      /* ExecuteStatement is answered with an EXCEPTION */
   _Atomic bool close_after_reply; /* every connection ends silently behind its next reply */
-  int version;                    /* of the protocol; 0: the latest */
+  int version;                    /* of the protocol that it answers */
 
   /* Seen so far. */
   _Atomic int opened, closed, executed, ran, polled, fetched, schemas, canceled, operations_closed;
@@ -89,7 +117,9 @@ struct fake_server {
   _Atomic int parameters;     /* that the last ExecuteStatement had */
   _Atomic int operation_type; /* that the last statement or metadata call was named with */
   _Atomic int misnamed;       /* calls about an operation that named another type */
-  char asked[2048]; /* the last statement or metadata call as JSON; read it when answered */
+  /* The last metadata call, ExecuteStatement and FetchResults as JSON; read them when they were
+   * answered. */
+  char asked[2048], execute_asked[2048], fetch_asked[1024];
 
   int port, listener;
   pthread_t thread;

@@ -143,7 +143,7 @@ static void a_text_and_a_call_take_each_others_place(void **state)
   assert_int_equal(mortar_statement_set_sql(stmt, "SELECT", 6, &c.err), MORTAR_OK);
   assert_int_equal(mortar_statement_execute(stmt, NULL, &res, &c.err), MORTAR_OK);
   mortar_result_free(res);
-  assert_non_null(strstr(c.fs.asked, "\"statement\":\"SELECT\""));
+  assert_non_null(strstr(c.fs.execute_asked, "\"statement\":\"SELECT\""));
   assert_int_equal(c.fs.executed, 2);
   mortar_statement_free(stmt);
   client_stop(&c);

@@ -1,6 +1,7 @@
 /* Results: all rows in order or an error, never a short list. */
 #include <stdio.h>
 
+#include "codec/thrift/tcli.h"
 #include "tests/client/client_fixture.h"
 
 static void all_batches_of_a_reply_come_in_order(void **state)
@@ -77,6 +78,101 @@ static void pages_of_columns_follow_each_other(void **state)
   assert_int_equal(c.fs.fetched, 4);
   assert_int_equal(c.fs.operations_closed, 1);
   client_stop(&c);
+}
+
+/* ---- Old servers ---- */
+
+static void check_asked(const char *json, const char *name, bool wanted)
+{
+  if ((strstr(json, name) != NULL) != wanted)
+    fail_msg("%s is %s in %s", name, wanted ? "not" : "there", json);
+}
+
+static void start_as(struct client *c, int version)
+{
+  memset(c, 0, sizeof *c);
+  fake_server_start(&c->fs);
+  c->fs.version = version;
+  assert_int_equal(client_open(c, NULL, NULL, NULL), MORTAR_OK);
+}
+
+/* Nothing is asked of a server that its answered version does not know. */
+static void features_wait_for_their_version(void **state)
+{
+  static const struct {
+    int since;
+    const char *name;
+  } execute[] = {{0xA501, "get_direct_results"},        {0xA501, "can_read_arrow_result"},
+                 {0xA501, "timestamp_as_arrow"},        {0xA503, "can_download_result"},
+                 {0xA505, "decimal_as_arrow"},          {0xA505, "complex_types_as_arrow"},
+                 {0xA505, "interval_types_as_arrow"},   {0xA505, "null_type_as_arrow"},
+                 {0xA506, "can_decompress_lz4_result"}, {0, "run_async"}},
+    fetch[] = {{0xA501, "max_bytes"}, {0xA505, "include_result_set_metadata"}, {0, "max_rows"}};
+  int step, version;
+  int64_t rows;
+  size_t i;
+
+  (void)state;
+  for (step = 0; step < 19; step++) {
+    struct client c;
+    version = step < 10 ? step : 0xA501 + step - 10; /* HIVE_V1 to V10, SPARK_V1 to V9 */
+    start_as(&c, version);
+    fake_server_batches(&c.fs, 2, 7);
+    c.fs.pages = 2;
+    c.fs.table = version < 5 ? FAKE_TABLE_ROWS : FAKE_TABLE_COLUMNS;
+    c.fs.more = version < 10 ? FAKE_MORE_ALWAYS_FALSE : FAKE_MORE_TRUTH;
+    assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
+    assert_int_equal(rows, 14);
+    for (i = 0; i < sizeof execute / sizeof *execute; i++)
+      check_asked(c.fs.execute_asked, execute[i].name, version >= execute[i].since);
+    for (i = 0; i < sizeof fetch / sizeof *fetch; i++)
+      check_asked(c.fs.fetch_asked, fetch[i].name, version >= fetch[i].since);
+    assert_int_equal(c.fs.schemas, version < 10 ? 1 : 0);
+    assert_int_equal(c.fs.fetched, version < 10 ? 3 : 1); /* the last one has no rows */
+    client_stop(&c);
+  }
+}
+
+static void a_catalog_or_schema_waits_for_its_version(void **state)
+{
+  static const char *const options[] = {"catalog", "schema"};
+  static const int versions[] = {0, 9, 0xA501, 0xA503};
+  size_t i, k;
+
+  (void)state;
+  for (i = 0; i < 2; i++)
+    for (k = 0; k < 4; k++) {
+      struct client c = {.session = NULL};
+      fake_server_start(&c.fs);
+      c.fs.version = versions[k];
+      assert_int_equal(client_open(&c, NULL, options[i], "main"), MORTAR_UNSUPPORTED);
+      assert_non_null(strstr(c.err.message, "'use:database'"));
+      client_stop(&c);
+    }
+}
+
+/* A server of Hive's says false always; of another one that leaves it out the same holds. */
+static void rows_end_with_a_page_without_rows(void **state)
+{
+  static const int versions[] = {0, 4, 5, 9, 0xA501, 0xA508};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof versions / sizeof *versions; i++) {
+    struct client c;
+    int64_t rows;
+    start_as(&c, versions[i]);
+    c.fs.table = versions[i] < 5 ? FAKE_TABLE_ROWS : FAKE_TABLE_COLUMNS;
+    c.fs.more = versions[i] < 10 ? FAKE_MORE_ALWAYS_FALSE : FAKE_MORE_ABSENT;
+    fake_server_batches(&c.fs, 3, 65);
+    c.fs.batches[2].rows = c.fs.batches[2].declared = 1;
+    c.fs.pages = 3;
+    assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
+    assert_int_equal(rows, 131);
+    assert_int_equal(c.fs.fetched, versions[i] < 10 ? 4 : 3);
+    assert_int_equal(c.fs.operations_closed, 1);
+    client_stop(&c);
+  }
 }
 
 static void check_failed_page(enum fake_table layout)
@@ -169,6 +265,115 @@ static void a_corrupt_batch_among_joined_ones_is_an_error(void **state)
   assert_null(batch.release);
   assert_int_equal(mortar_result_next_joined(res, NULL, 65536, &batch, &c.err), MORTAR_CORRUPT);
   mortar_result_free(res);
+  client_stop(&c);
+}
+
+/* ---- Ends ---- */
+
+/* Every member that a reply without rows can lack, alone and in all combinations. */
+static void empty_results_of_every_shape(void **state)
+{
+  struct client c;
+  unsigned lacks;
+  int64_t rows;
+
+  (void)state;
+  client_start(&c);
+  fake_server_batches(&c.fs, 1, 0);
+  c.fs.pages = 1;
+  for (lacks = 0; lacks <= FAKE_LACKS_ALL; lacks++)
+    for (c.fs.batch_count = 0; c.fs.batch_count < 2; c.fs.batch_count++) {
+      struct mortar_result *res = NULL;
+      struct ArrowArray batch;
+      c.fs.lacks = lacks;
+      if (mortar_query(c.session, "SELECT", NULL, &res, &c.err) != MORTAR_OK ||
+          mortar_result_next(res, NULL, &batch, &c.err) != MORTAR_OK)
+        fail_msg("without 0x%x: %s", lacks, c.err.message);
+      assert_null(batch.release);
+      mortar_result_free(res);
+    }
+  c.fs.lacks = FAKE_NO_STATE | FAKE_NO_OFFSET | FAKE_NO_CLOSE | FAKE_NO_METADATA;
+  fake_server_batches(&c.fs, 9, 11); /* with rows these may be lacking, too */
+  assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
+  assert_int_equal(rows, 99);
+  client_stop(&c);
+}
+
+/* True with a page without rows means: ask again. */
+static void pages_without_rows_are_no_end(void **state)
+{
+  struct client c;
+  int64_t rows;
+
+  (void)state;
+  client_start(&c);
+  fake_server_batches(&c.fs, 3, 7);
+  c.fs.batches[1].rows = c.fs.batches[1].declared = 0;
+  c.fs.batches[2].first = 7;
+  c.fs.pages = 3;
+  c.fs.empty_pages = 2;
+  assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
+  assert_int_equal(rows, 14);
+  assert_int_equal(c.fs.fetched, 4);
+  client_stop(&c);
+}
+
+/* closeOperation beside a hasMoreRows of true: the rows are asked for. */
+static void a_close_that_comes_too_soon_loses_no_rows(void **state)
+{
+  struct client c;
+  int64_t rows;
+
+  (void)state;
+  client_start(&c);
+  fake_server_batches(&c.fs, 4, 7);
+  c.fs.pages = 4;
+  c.fs.closes_too_soon = true;
+  assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
+  assert_int_equal(rows, 28);
+  c.fs.more = FAKE_MORE_ABSENT; /* then the close is the end */
+  c.fs.pages = 1;
+  assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
+  assert_int_equal(rows, 28);
+  client_stop(&c);
+}
+
+static void a_page_that_repeats_rows_is_an_error(void **state)
+{
+  struct client c;
+  int64_t rows;
+
+  (void)state;
+  client_start(&c);
+  fake_server_batches(&c.fs, 3, 7);
+  c.fs.pages = 3;
+  c.fs.repeats = true;
+  assert_int_equal(client_rows(&c, &rows), MORTAR_PROTOCOL);
+  assert_int_equal(rows, 7);
+  assert_non_null(strstr(c.err.message, "begins at row 6, expected was row 7"));
+  client_stop(&c);
+}
+
+/* Who knows whether a statement has rows: the handle, or the state after the end. */
+static void the_state_says_whether_there_are_rows(void **state)
+{
+  struct mortar_result *res = NULL;
+  struct client c;
+  int64_t rows;
+
+  (void)state;
+  start_as(&c, MTR_PROTOCOL_HIVE_V10);
+  c.fs.table = FAKE_TABLE_COLUMNS;
+  c.fs.result_set = FAKE_RESULT_LATE;
+  c.fs.live_polls = 2;
+  assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
+  assert_int_equal(rows, 3);
+  c.fs.result_set = FAKE_RESULT_NONE;
+  c.fs.fetched = c.fs.schemas = 0;
+  assert_int_equal(mortar_query(c.session, "CREATE", NULL, &res, &c.err), MORTAR_OK);
+  assert_int_equal(mortar_result_column_count(res), 0);
+  mortar_result_free(res);
+  assert_int_equal(c.fs.fetched + c.fs.schemas, 0); /* to ask is an error on HiveServer2 */
   client_stop(&c);
 }
 
@@ -462,9 +667,17 @@ int main(void)
       cmocka_unit_test(empty_results_and_empty_batches),
       cmocka_unit_test(pages_follow_each_other),
       cmocka_unit_test(pages_of_columns_follow_each_other),
+      cmocka_unit_test(features_wait_for_their_version),
+      cmocka_unit_test(a_catalog_or_schema_waits_for_its_version),
+      cmocka_unit_test(rows_end_with_a_page_without_rows),
       cmocka_unit_test(a_failed_page_is_an_error_every_time),
       cmocka_unit_test(small_batches_are_joined),
       cmocka_unit_test(a_corrupt_batch_among_joined_ones_is_an_error),
+      cmocka_unit_test(empty_results_of_every_shape),
+      cmocka_unit_test(pages_without_rows_are_no_end),
+      cmocka_unit_test(a_close_that_comes_too_soon_loses_no_rows),
+      cmocka_unit_test(a_page_that_repeats_rows_is_an_error),
+      cmocka_unit_test(the_state_says_whether_there_are_rows),
       cmocka_unit_test(declared_row_counts_rule),
       cmocka_unit_test(an_end_marker_inside_a_batch_hides_no_rows),
       cmocka_unit_test(a_corrupt_frame_anywhere_is_an_error),

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "client/thrift/call.h"
 #include "client/thrift/columns.h"
+#include "client/thrift/row_list.h"
 #include "client/thrift/table_schema.h"
 
 enum mortar_status mtr_thrift_take_handle(const struct mtr_THandleIdentifier *id,
@@ -42,6 +43,9 @@ enum mortar_status mtr_thrift_take_state(const struct mtr_TGetOperationStatusRes
   out->live = !known || state->operation_state == MTR_OPERATION_INITIALIZED ||
               state->operation_state == MTR_OPERATION_PENDING ||
               state->operation_state == MTR_OPERATION_RUNNING;
+  /* Hive knows it after compiling only, when the handle was sent long ago. */
+  if (!out->live && MTR_HAS(state, TGetOperationStatusResp, has_result_set))
+    out->more = state->has_result_set;
   if (out->live || state->operation_state == MTR_OPERATION_FINISHED) return MORTAR_OK;
   return mtr_thrift_operation_failed(state, err);
 }
@@ -52,10 +56,10 @@ enum mortar_status mtr_thrift_take_metadata(const struct mtr_TGetResultSetMetada
 {
   MTR_TRY(mtr_thrift_check(meta->status, err));
   out->page.lz4 = meta->lz4_compressed;
-  out->has_schema = true;
+  out->has_schema = meta->schema || MTR_HAS(meta, TGetResultSetMetadataResp, arrow_schema);
   out->schema = meta->arrow_schema;
   if (MTR_HAS(meta, TGetResultSetMetadataResp, arrow_schema) &&
-      meta->result_format != MTR_ROWSET_COLUMNS)
+      meta->result_format != MTR_ROWSET_COLUMNS && meta->result_format != MTR_ROWSET_ROWS)
     return MORTAR_OK;
   return mtr_thrift_table_schema(meta->schema, arena, &out->schema, err);
 }
@@ -90,6 +94,7 @@ static enum mortar_status prefer_columns(const struct mtr_TGetResultSetMetadataR
   return prefer ? mtr_thrift_table_schema(meta->schema, arena, &out->schema, err) : MORTAR_OK;
 }
 
+/* Those of no rows may have no bytes either, and are left out. */
 static enum mortar_status take_batches(const struct mtr_TRowSet *set, struct mtr_arena *arena,
                                        struct mtr_page *page, struct mortar_error *err)
 {
@@ -102,11 +107,18 @@ static enum mortar_status take_batches(const struct mtr_TRowSet *set, struct mtr
     if (!MTR_HAS(b, TSparkArrowBatch, batch) || b->row_count < 0)
       return mtr_fail(err, MORTAR_PROTOCOL, "batch %zu of the page has no bytes or no row count",
                       i);
-    page->batches[i].bytes = b->batch;
-    page->batches[i].rows = b->row_count;
+    if (b->row_count == 0) continue;
+    page->batches[page->batch_count].bytes = b->batch;
+    page->batches[page->batch_count++].rows = b->row_count;
   }
-  page->batch_count = n;
   return MORTAR_OK;
+}
+
+/* HiveServer2 begins every page at row 0, so 0 says nothing. */
+static int64_t first_row(const struct mtr_TRowSet *set)
+{
+  return MTR_HAS(set, TRowSet, start_row_offset) && set->start_row_offset ? set->start_row_offset
+                                                                          : -1;
 }
 
 /* A server decides page by page, whatever its metadata says. */
@@ -115,12 +127,24 @@ static enum mortar_status take_set(const struct mtr_TRowSet *set, struct mtr_are
 {
   if (set->result_links.count)
     return mtr_fail(err, MORTAR_UNSUPPORTED, "the server sends this result as links to files");
-  if (set->rows.count || set->binary_columns.size)
+  if (set->binary_columns.size)
     return mtr_fail(err, MORTAR_UNSUPPORTED,
-                    "the server sends this result as Thrift rows, as before Hive's version 6");
-  page->first_row = MTR_HAS(set, TRowSet, start_row_offset) ? set->start_row_offset : -1;
+                    "the server sends this result as columns packed by its tasks; switch "
+                    "hive.server2.thrift.resultset.serialize.in.tasks off there");
+  page->first_row = first_row(set);
+  if (set->arrow_batches.count) return take_batches(set, arena, page, err);
   if (set->columns.count) return mtr_thrift_take_columns(set, arena, page, err);
-  return take_batches(set, arena, page, err);
+  if (set->rows.count) mtr_thrift_take_row_list(set, page);
+  return MORTAR_OK;
+}
+
+/* A server whose word counts, and that gives it, is believed. Of others the first page without rows
+ * is the last one, unless they say that there are more. */
+static bool more_rows(const struct mtr_TFetchResultsResp *rows, bool reliable_more,
+                      const struct mtr_page *page)
+{
+  if (reliable_more && MTR_HAS(rows, TFetchResultsResp, has_more_rows)) return rows->has_more_rows;
+  return rows->has_more_rows || mtr_page_has_rows(page);
 }
 
 enum mortar_status mtr_thrift_take_rows(const struct mtr_TFetchResultsResp *rows,
@@ -137,9 +161,29 @@ enum mortar_status mtr_thrift_take_rows(const struct mtr_TFetchResultsResp *rows
   out->page.own_rows = 0;
   out->page.first_row = -1;
   if (set) MTR_TRY(take_set(set, arena, &out->page, err));
-  out->more =
-      reliable_more ? rows->has_more_rows : out->page.batch_count > 0 || out->page.own_rows > 0;
+  out->more = more_rows(rows, reliable_more, &out->page);
   return MORTAR_OK;
+}
+
+/* A server that says in one reply that the operation is closed and that it has more rows is asked
+ * for them all the same: it gives them or an error, and none is lost without a word. */
+static void settle_closed(const struct mtr_TSparkDirectResults *direct, bool reliable_more,
+                          struct mtr_answer *out)
+{
+  const struct mtr_TFetchResultsResp *rows = direct->result_set;
+  const bool says_more = reliable_more && rows && rows->has_more_rows;
+
+  out->closed = !says_more && mtr_thrift_check(direct->close_operation->status, NULL) == MORTAR_OK;
+  if (out->closed) out->more = false;
+}
+
+/* Rows, or the word that the operation is closed, mean that the statement has ended, whatever its
+ * state says or leaves out. What comes with one that goes on is asked for again at its end: the
+ * reply's bytes do not outlive the polls. */
+static void settle_live(const struct mtr_TSparkDirectResults *direct, struct mtr_answer *out)
+{
+  if (direct->result_set || out->closed) out->live = false;
+  if (out->live) out->has_schema = false;
 }
 
 static enum mortar_status take_direct(const struct mtr_TSparkDirectResults *direct,
@@ -155,9 +199,8 @@ static enum mortar_status take_direct(const struct mtr_TSparkDirectResults *dire
     MTR_TRY(mtr_thrift_take_rows(direct->result_set, reliable_more, arena, out, err));
   if (direct->result_set_metadata)
     MTR_TRY(prefer_columns(direct->result_set_metadata, arena, out, err));
-  if (direct->close_operation &&
-      mtr_thrift_check(direct->close_operation->status, NULL) != MORTAR_OK)
-    out->closed = false;
+  if (out->closed) settle_closed(direct, reliable_more, out);
+  settle_live(direct, out);
   return MORTAR_OK;
 }
 

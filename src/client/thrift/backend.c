@@ -43,6 +43,26 @@ static const struct mtr_thrift_method close_operation = {METHOD(CloseOperation),
 /* Bounds of what the session writes ahead: a token can be several KB, settings are few. */
 enum { HEADERS_MAX = 256 << 10, SETTINGS_BYTES_MAX = 16 << 20 };
 
+/* What a server knows how to do, by the protocol version that it answered: nothing of it is asked
+ * of an older one. */
+enum feature {
+  COLUMNS = MTR_PROTOCOL_HIVE_V6,         /* and not rows, which come one by one */
+  DIRECT_RESULTS = MTR_PROTOCOL_SPARK_V1, /* and pages by bytes, Arrow, a true hasMoreRows */
+  LINKS = MTR_PROTOCOL_SPARK_V3,
+  NAMESPACE = MTR_PROTOCOL_SPARK_V4,
+  ROW_LIMIT = MTR_PROTOCOL_SPARK_V4,
+  NATIVE_TYPES = MTR_PROTOCOL_SPARK_V5, /* of Arrow; before, all but numbers and moments is text */
+  PAGE_METADATA = MTR_PROTOCOL_SPARK_V5,
+  LZ4 = MTR_PROTOCOL_SPARK_V6,
+  ASYNC_METADATA = MTR_PROTOCOL_SPARK_V6,
+  PARAMETERS = MTR_PROTOCOL_SPARK_V8,
+  NEWEST = MTR_PROTOCOL_SPARK_V9 /* metadata calls that go on after their reply: polled as any */
+};
+
+/* Rows of one page from a server that knows no columns: it makes an object of each cell, as we do.
+ */
+enum { ROW_LIST_MAX = 1000 };
+
 struct mtr_backend_session {
   const struct mortar_alloc *alloc;
   struct mtr_thrift_peer peer;
@@ -227,9 +247,9 @@ static struct mtr_TOperationHandle *operation_handle(struct operation_ref *ref,
 
 /* ---- The request of a statement ---- */
 
-static bool reliable_more(const struct mtr_backend_session *bs)
+static bool knows(const struct mtr_backend_session *bs, enum feature what)
 {
-  return bs->version >= MTR_PROTOCOL_SPARK_V1;
+  return bs->version >= (int32_t)what;
 }
 
 /* The request of a statement, whose text is the caller's to set. */
@@ -252,14 +272,16 @@ static void fill_databricks(const struct mtr_backend_session *bs, struct execute
 {
   fill_direct(bs, &r->direct);
   MTR_SET(&r->types, TSparkArrowTypes, timestamp_as_arrow, true);
-  MTR_SET(&r->types, TSparkArrowTypes, decimal_as_arrow, true);
-  MTR_SET(&r->types, TSparkArrowTypes, complex_types_as_arrow, true);
-  MTR_SET(&r->types, TSparkArrowTypes, interval_types_as_arrow, true);
-  MTR_SET(&r->types, TSparkArrowTypes, null_type_as_arrow, true);
+  if (knows(bs, NATIVE_TYPES)) {
+    MTR_SET(&r->types, TSparkArrowTypes, decimal_as_arrow, true);
+    MTR_SET(&r->types, TSparkArrowTypes, complex_types_as_arrow, true);
+    MTR_SET(&r->types, TSparkArrowTypes, interval_types_as_arrow, true);
+    MTR_SET(&r->types, TSparkArrowTypes, null_type_as_arrow, true);
+  }
   MTR_SET(&r->req, TExecuteStatementReq, get_direct_results, &r->direct);
   MTR_SET(&r->req, TExecuteStatementReq, can_read_arrow_result, bs->arrow);
-  MTR_SET(&r->req, TExecuteStatementReq, can_download_result, false);
-  MTR_SET(&r->req, TExecuteStatementReq, can_decompress_lz4_result, bs->arrow);
+  if (knows(bs, LINKS)) MTR_SET(&r->req, TExecuteStatementReq, can_download_result, false);
+  if (knows(bs, LZ4)) MTR_SET(&r->req, TExecuteStatementReq, can_decompress_lz4_result, bs->arrow);
   MTR_SET(&r->req, TExecuteStatementReq, use_arrow_native_types, &r->types);
 }
 
@@ -269,7 +291,7 @@ static void fill_execute(const struct mtr_backend_session *bs, struct execute_re
   MTR_SET(&r->req, TExecuteStatementReq, session_handle, session_handle(&r->session, bs));
   MTR_SET(&r->req, TExecuteStatementReq, statement, mtr_span_of(NULL, 0));
   MTR_SET(&r->req, TExecuteStatementReq, run_async, true);
-  if (reliable_more(bs)) fill_databricks(bs, r);
+  if (knows(bs, DIRECT_RESULTS)) fill_databricks(bs, r);
 }
 
 /* Statements differ in their text alone, but for those with a time limit or parameters. */
@@ -333,6 +355,26 @@ static enum mortar_status write_settings(const struct mtr_settings *settings, st
   return MORTAR_OK;
 }
 
+/* An older server would start elsewhere without a word. */
+static enum mortar_status check_namespace(const struct mtr_backend_session *bs,
+                                          const struct mtr_options *options,
+                                          const struct mtr_TOpenSessionResp *resp,
+                                          struct mortar_error *err)
+{
+  if (!options->catalog && !options->schema) return MORTAR_OK;
+  if (!knows(bs, NAMESPACE))
+    return mtr_fail(err, MORTAR_UNSUPPORTED,
+                    "OpenSession: %s answered protocol version 0x%X, which opens no session in a "
+                    "catalog or schema (0x%X does): use the session setting 'use:database' with "
+                    "Hive and Spark, or the statement USE",
+                    bs->endpoint, (unsigned)bs->version, NAMESPACE);
+  if (options->catalog && !resp->can_use_multiple_catalogs)
+    return mtr_fail(err, MORTAR_UNSUPPORTED,
+                    "OpenSession: %s has no catalogs, so '%s' can't be used", bs->endpoint,
+                    options->catalog);
+  return MORTAR_OK;
+}
+
 /* The handle comes first, so that a session that is of no use can be closed. */
 static enum mortar_status take_open(struct mtr_backend_session *bs,
                                     const struct mtr_TOpenSessionResp *resp,
@@ -343,11 +385,7 @@ static enum mortar_status take_open(struct mtr_backend_session *bs,
                     bs->endpoint);
   bs->version = resp->server_protocol_version;
   MTR_TRY(mtr_thrift_take_handle(resp->session_handle->session_id, &bs->handle, err));
-  if (options->catalog && bs->version >= MTR_PROTOCOL_SPARK_V1 && !resp->can_use_multiple_catalogs)
-    return mtr_fail(err, MORTAR_UNSUPPORTED,
-                    "OpenSession: %s has no catalogs, so '%s' can't be used", bs->endpoint,
-                    options->catalog);
-  return MORTAR_OK;
+  return check_namespace(bs, options, resp, err);
 }
 
 static enum mortar_status backend_open(const struct mortar_config *config,
@@ -369,7 +407,7 @@ static enum mortar_status backend_open(const struct mortar_config *config,
   MTR_GOTO(backend_new(options, alloc, &bs, err));
   MTR_GOTO(write_settings(&config->settings, &bytes, &settings, err));
   MTR_SET(&req, TOpenSessionReq, configuration, settings);
-  MTR_SET(&req, TOpenSessionReq, client_protocol_i64, MTR_PROTOCOL_SPARK_V8);
+  MTR_SET(&req, TOpenSessionReq, client_protocol_i64, NEWEST);
   MTR_SET(&req, TOpenSessionReq, can_use_multiple_catalogs, true);
   if (options->catalog) MTR_SET(&names, TNamespace, catalog_name, mtr_span_text(options->catalog));
   if (options->schema) MTR_SET(&names, TNamespace, schema_name, mtr_span_text(options->schema));
@@ -426,15 +464,14 @@ static void take_name(const struct mtr_TExecuteStatementResp *cut, struct mtr_an
 
 /* Servers of an older protocol, Hive's among them, would run the text as if it had not been asked
  * for. */
-static enum mortar_status need_version(const struct mtr_backend_session *bs, int32_t version,
-                                       const char *what, const char *remedy,
-                                       struct mortar_error *err)
+static enum mortar_status need(const struct mtr_backend_session *bs, enum feature feature,
+                               const char *what, const char *remedy, struct mortar_error *err)
 {
-  if (bs->version >= version) return MORTAR_OK;
+  if (knows(bs, feature)) return MORTAR_OK;
   (void)mtr_fail(err, MORTAR_UNSUPPORTED,
                  "ExecuteStatement: %s answered protocol version 0x%X, which has no %s (0x%X has): "
                  "write %s into the text",
-                 bs->endpoint, (unsigned)bs->version, what, (unsigned)version, remedy);
+                 bs->endpoint, (unsigned)bs->version, what, (unsigned)feature, remedy);
   mtr_error_outcome(err, MORTAR_OUTCOME_NOT_SENT);
   return MORTAR_UNSUPPORTED;
 }
@@ -448,7 +485,7 @@ static enum mortar_status put_extras(const struct mtr_backend_session *bs, struc
 
   if (run->timeout_seconds) MTR_SET(req, TExecuteStatementReq, query_timeout, run->timeout_seconds);
   if (run->row_limit >= 0) {
-    MTR_TRY(need_version(bs, MTR_PROTOCOL_SPARK_V4, "row limit", "a LIMIT", err));
+    MTR_TRY(need(bs, ROW_LIMIT, "row limit", "a LIMIT", err));
     MTR_SET(req, TExecuteStatementReq, result_row_limit, run->row_limit);
   }
   if (run->settings.count) {
@@ -456,7 +493,7 @@ static enum mortar_status put_extras(const struct mtr_backend_session *bs, struc
     MTR_SET(req, TExecuteStatementReq, conf_overlay, settings);
   }
   if (!run->parameter_count) return MORTAR_OK;
-  MTR_TRY(need_version(bs, MTR_PROTOCOL_SPARK_V8, "parameters", "the values", err));
+  MTR_TRY(need(bs, PARAMETERS, "parameters", "the values", err));
   mtr_arena_reset(&ch->arena);
   return mtr_thrift_put_parameters(run, &ch->arena, req, err);
 }
@@ -498,8 +535,8 @@ static enum mortar_status send_metadata(struct mtr_backend_session *bs, struct m
   struct mtr_metadata_call call = {.what = *run->metadata, .session = session_handle(&ref, bs)};
 
   fill_direct(bs, &direct);
-  if (reliable_more(bs)) call.direct = &direct;
-  call.run_async = bs->version >= MTR_PROTOCOL_SPARK_V6;
+  if (knows(bs, DIRECT_RESULTS)) call.direct = &direct;
+  call.run_async = knows(bs, ASYNC_METADATA);
   return mtr_thrift_metadata(&bs->peer, ch, &call, wait, resp, err);
 }
 
@@ -530,7 +567,7 @@ static enum mortar_status backend_execute(struct mtr_backend_session *bs, struct
   st = run->metadata ? send_metadata(bs, ch, run, wait, &resp, err)
                      : send_text(bs, ch, run, wait, &resp, err);
   if (st == MORTAR_OK)
-    return mtr_thrift_take_execute(&resp, reliable_more(bs), &ch->arena, out, err);
+    return mtr_thrift_take_execute(&resp, knows(bs, DIRECT_RESULTS), &ch->arena, out, err);
   if (st == MORTAR_PROTOCOL) take_name(&resp, out);
   return st;
 }
@@ -544,7 +581,7 @@ static enum mortar_status backend_finish_execute(struct mtr_backend_session *bs,
 
   memset(out, 0, sizeof *out);
   MTR_TRY(mtr_thrift_resume(&bs->peer, ch, &resp, wait, err));
-  return mtr_thrift_take_execute(&resp, reliable_more(bs), &ch->arena, out, err);
+  return mtr_thrift_take_execute(&resp, knows(bs, DIRECT_RESULTS), &ch->arena, out, err);
 }
 
 static enum mortar_status backend_poll(struct mtr_backend_session *bs, struct mtr_channel *ch,
@@ -573,6 +610,11 @@ static enum mortar_status backend_schema(struct mtr_backend_session *bs, struct 
   return mtr_thrift_take_metadata(&resp, &ch->arena, out, err);
 }
 
+static int64_t rows_asked(const struct mtr_backend_session *bs)
+{
+  return knows(bs, COLUMNS) || bs->page_rows < ROW_LIST_MAX ? bs->page_rows : ROW_LIST_MAX;
+}
+
 static enum mortar_status backend_fetch(struct mtr_backend_session *bs, struct mtr_channel *ch,
                                         const struct mtr_handle *op, const struct mtr_wait *wait,
                                         struct mtr_answer *out, struct mortar_error *err)
@@ -583,14 +625,14 @@ static enum mortar_status backend_fetch(struct mtr_backend_session *bs, struct m
 
   MTR_SET(&req, TFetchResultsReq, operation_handle, operation_handle(&ref, op));
   MTR_SET(&req, TFetchResultsReq, orientation, 0);
-  MTR_SET(&req, TFetchResultsReq, max_rows, bs->page_rows);
-  if (reliable_more(bs)) {
+  MTR_SET(&req, TFetchResultsReq, max_rows, rows_asked(bs));
+  if (knows(bs, DIRECT_RESULTS)) {
     MTR_SET(&req, TFetchResultsReq, max_bytes, bs->page_bytes);
-    MTR_SET(&req, TFetchResultsReq, include_result_set_metadata,
-            bs->version >= MTR_PROTOCOL_SPARK_V5);
+    if (knows(bs, PAGE_METADATA))
+      MTR_SET(&req, TFetchResultsReq, include_result_set_metadata, true);
   }
   MTR_TRY(mtr_thrift_call(&bs->peer, ch, &fetch_results, &req, &resp, wait, err));
-  return mtr_thrift_take_rows(&resp, reliable_more(bs), &ch->arena, out, err);
+  return mtr_thrift_take_rows(&resp, knows(bs, DIRECT_RESULTS), &ch->arena, out, err);
 }
 
 static enum mortar_status backend_cancel(struct mtr_backend_session *bs, struct mtr_channel *ch,
