@@ -13,6 +13,7 @@
 #include "codec/thrift/tcli.h"
 #include "kiln/canned/tables.h"
 #include "kiln/server/ids.h"
+#include "kiln/server/protocol.h"
 #include "kiln/server/rows.h"
 #include "kiln/server/status.h"
 
@@ -131,6 +132,7 @@ static enum mortar_status prepare(struct kiln_node *table, int64_t batches, bool
                                   struct mtr_buf *out, struct mortar_error *err)
 {
   struct kiln_rows_options options = {.layout = MTR_ROWSET_ARROW,
+                                      .protocol = KILN_PROTOCOL_NEWEST,
                                       .batch_rows = KILN_CANNED_MAX_ROWS,
                                       .row_limit = -1,
                                       .lz4 = lz4,

@@ -35,9 +35,9 @@ struct start_options {
 const char kiln_server_type_start_doc[] =
     "start(library, setup_sql, work_folder, translator, *, address=None, port=0, tls=False,\n"
     "      cert_file=None, key_file=None, cert_out=None, workers=0, batch_rows=0,\n"
-    "      page_batches=0, checksum=False, columns=False, token=None, faults=False, "
-    "faults_file=None,\n"
-    "      session_idle_ms=0, operation_idle_ms=0)\n--\n\n"
+    "      page_batches=0, checksum=False, columns=False, protocol=None, token=None, "
+    "faults=False,\n"
+    "      faults_file=None, session_idle_ms=0, operation_idle_ms=0)\n--\n\n"
     "Start a server on the DuckDB engine and return it.";
 
 static int read_words(PyObject *translator, struct start_options *options)
@@ -59,22 +59,22 @@ static int read_words(PyObject *translator, struct start_options *options)
 static int read_options(PyObject *args, PyObject *kwargs, struct start_options *options)
 {
   static char *names[] = {
-      "library", "setup_sql",  "work_folder",  "translator",      "address",
-      "port",    "tls",        "cert_file",    "key_file",        "cert_out",
-      "workers", "batch_rows", "page_batches", "checksum",        "columns",
-      "token",   "faults",     "faults_file",  "session_idle_ms", "operation_idle_ms",
-      NULL};
+      "library",      "setup_sql",       "work_folder",       "translator", "address", "port",
+      "tls",          "cert_file",       "key_file",          "cert_out",   "workers", "batch_rows",
+      "page_batches", "checksum",        "columns",           "protocol",   "token",   "faults",
+      "faults_file",  "session_idle_ms", "operation_idle_ms", NULL};
   struct kiln_options *server = &options->server;
   PyObject *translator = NULL;
   int tls = 0, checksum = 0, columns = 0, faults = 0;
   long long batch_rows = 0, page_batches = 0, session_idle = 0, operation_idle = 0;
 
   if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "sssO!|$zipzzziLLppzpzLL:start", names, &options->engine.library,
+          args, kwargs, "sssO!|$zipzzziLLppzzpzLL:start", names, &options->engine.library,
           &options->engine.setup_sql, &options->engine.work_folder, &PyTuple_Type, &translator,
           &server->address, &server->port, &tls, &server->cert_file, &server->key_file,
           &server->cert_out, &server->workers, &batch_rows, &page_batches, &checksum, &columns,
-          &server->token, &faults, &server->faults_file, &session_idle, &operation_idle))
+          &server->protocol, &server->token, &faults, &server->faults_file, &session_idle,
+          &operation_idle))
     return -1;
   server->tls = tls != 0;
   server->checksum = checksum != 0;

@@ -20,6 +20,7 @@ struct kiln_core {
   const struct kiln_engine *engine;
   void *engine_ctx;
   struct kiln_options options; /* defaults filled in; its texts belong to kiln_server */
+  int32_t protocol;            /* the newest that is spoken */
   struct event_base *base;
   struct kiln_pool *pool;
 

@@ -70,14 +70,12 @@ void kiln_operation_nudge(struct kiln_core *core)
 
 /* Thrift columns came with the sixth protocol of Hive's, Arrow with the first one of Databricks'.
  */
-enum { HIVE_V6 = 5 };
-
 static int32_t layout_of(const struct kiln_session *session,
                          const struct mtr_TExecuteStatementReq *req)
 {
-  if (session->protocol < HIVE_V6) return MTR_ROWSET_ROWS;
+  if (!kiln_session_knows(session, MTR_PROTOCOL_HIVE_V6)) return MTR_ROWSET_ROWS;
   if (session->core->options.columns) return MTR_ROWSET_COLUMNS;
-  if (session->protocol >= MTR_PROTOCOL_SPARK_V1 && req->can_read_arrow_result)
+  if (kiln_session_knows(session, MTR_PROTOCOL_SPARK_V1) && req->can_read_arrow_result)
     return MTR_ROWSET_ARROW;
   return MTR_ROWSET_COLUMNS;
 }
@@ -97,6 +95,12 @@ static void destroy(struct kiln_operation *op)
   kiln_session_leave(session);
 }
 
+static bool reads_lz4(const struct kiln_session *session,
+                      const struct mtr_TExecuteStatementReq *req)
+{
+  return req->can_decompress_lz4_result && kiln_session_knows(session, MTR_PROTOCOL_SPARK_V6);
+}
+
 bool kiln_operation_describe(const struct kiln_session *session,
                              const struct mtr_TExecuteStatementReq *req, struct mtr_arena *arena,
                              struct kiln_statement *out)
@@ -107,8 +111,9 @@ bool kiln_operation_describe(const struct kiln_session *session,
   out->catalog = session->catalog;
   out->schema = session->schema;
   out->parameters = req->parameters.items;
-  out->parameter_count = req->parameters.count;
-  out->lz4 = req->can_decompress_lz4_result;
+  out->parameter_count =
+      kiln_session_knows(session, MTR_PROTOCOL_SPARK_V8) ? req->parameters.count : 0;
+  out->lz4 = reads_lz4(session, req);
   out->prepared_ok = req->get_direct_results && req->get_direct_results->max_rows > 0 &&
                      layout_of(session, req) == MTR_ROWSET_ARROW;
   return out->sql != NULL;
@@ -124,6 +129,7 @@ static enum mortar_status copy_statement(struct kiln_operation *op, struct mtr_s
   if (!req || !copy) return mtr_fail_nomem(err, "statement");
   MTR_TRY(mtr_message_read(mtr_span_of(copy, bytes.size), &mtr_TExecuteStatementReq_info, req,
                            &op->arena, &head, err));
+  if (!kiln_session_knows(op->session, MTR_PROTOCOL_SPARK_V1)) req->get_direct_results = NULL;
   op->req = req;
   op->layout = layout_of(op->session, req);
   if (!kiln_operation_describe(op->session, req, &op->arena, &op->statement))
@@ -144,7 +150,7 @@ static enum mortar_status copy_metadata(struct kiln_operation *op, const struct 
 
   if (!made) return mtr_fail_nomem(err, "metadata call");
   MTR_TRY(mtr_metadata_from_request(kind, x->request, &op->arena, &made->call, err));
-  if (made->call.direct) {
+  if (made->call.direct && kiln_session_knows(op->session, MTR_PROTOCOL_SPARK_V1)) {
     made->direct = *made->call.direct;
     MTR_SET(&made->req, TExecuteStatementReq, get_direct_results, &made->direct);
   }
@@ -407,8 +413,11 @@ static void rows_options(const struct kiln_operation *op, struct kiln_rows_optio
   out->layout = op->layout;
   out->batch_rows = options->batch_rows;
   out->page_batches = options->page_batches;
-  out->row_limit = req->result_row_limit > 0 ? req->result_row_limit : -1;
-  out->lz4 = req->can_decompress_lz4_result;
+  out->row_limit = -1;
+  if (req->result_row_limit > 0 && kiln_session_knows(op->session, MTR_PROTOCOL_SPARK_V4))
+    out->row_limit = req->result_row_limit;
+  out->protocol = op->session->protocol;
+  out->lz4 = reads_lz4(op->session, req);
   out->checksum = options->checksum;
 }
 

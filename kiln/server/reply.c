@@ -104,14 +104,16 @@ enum mortar_status kiln_reply_direct(struct kiln_exchange *x, const struct kiln_
   return kiln_exchange_encode(x, &resp, err);
 }
 
-/* The metadata always goes along: the connector falls over a page without it. */
+/* Since it may be asked for, the metadata always goes along: the connector falls over a page
+ * without it. Of Hive's servers hasMoreRows is false, whatever is true. */
 enum mortar_status kiln_reply_page(struct kiln_exchange *x, const struct kiln_operation *op,
                                    struct mtr_TRowSet *page, bool more, struct mortar_error *err)
 {
   struct mtr_TFetchResultsResp resp;
 
-  fill_page(&resp, page, more);
-  MTR_SET(&resp, TFetchResultsResp, result_set_metadata, kiln_rows_metadata(op->rows));
+  fill_page(&resp, page, more && kiln_session_knows(op->session, MTR_PROTOCOL_SPARK_V1));
+  if (kiln_session_knows(op->session, MTR_PROTOCOL_SPARK_V5))
+    MTR_SET(&resp, TFetchResultsResp, result_set_metadata, kiln_rows_metadata(op->rows));
   return kiln_exchange_encode(x, &resp, err);
 }
 

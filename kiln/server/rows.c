@@ -85,21 +85,25 @@ static enum mortar_status new_page(struct kiln_rows *rows, struct mortar_error *
   return kiln_page_arrow_new(&source, options->lz4, options->checksum, &rows->page, err);
 }
 
+/* Hive's protocols know nothing but the table. */
 static void fill_metadata(struct kiln_rows *rows)
 {
   struct mtr_TGetResultSetMetadataResp *m = &rows->metadata;
+  const int32_t protocol = rows->options.protocol;
   bool arrow = rows->options.layout == MTR_ROWSET_ARROW;
 
   MTR_SET(m, TGetResultSetMetadataResp, status, &kiln_status_success);
   MTR_SET(m, TGetResultSetMetadataResp, schema, &rows->table);
+  if (protocol < MTR_PROTOCOL_SPARK_V1) return;
   MTR_SET(m, TGetResultSetMetadataResp, result_format, rows->page->layout->result_format);
   MTR_SET(m, TGetResultSetMetadataResp, lz4_compressed, arrow && rows->options.lz4);
-  if (arrow)
+  if (arrow && protocol >= MTR_PROTOCOL_SPARK_V5)
     MTR_SET(m, TGetResultSetMetadataResp, arrow_schema, mtr_buf_span(&rows->schema_message));
   MTR_SET(m, TGetResultSetMetadataResp, cache_lookup_result, 0);
   MTR_SET(m, TGetResultSetMetadataResp, uncompressed_bytes, 0);
   MTR_SET(m, TGetResultSetMetadataResp, compressed_bytes, 0);
-  MTR_SET(m, TGetResultSetMetadataResp, is_staging_operation, false);
+  if (protocol >= MTR_PROTOCOL_SPARK_V7)
+    MTR_SET(m, TGetResultSetMetadataResp, is_staging_operation, false);
 }
 
 static struct kiln_rows *make(struct ArrowArrayStream *stream,

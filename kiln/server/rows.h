@@ -12,6 +12,7 @@
 
 struct kiln_rows_options {
   int32_t layout;       /* MTR_ROWSET_ARROW, _COLUMNS or _ROWS */
+  int32_t protocol;     /* of the session: older ones are told less of a result */
   int64_t batch_rows;   /* of one record batch, at least 1 */
   int64_t page_batches; /* of one page at most; 0: no such limit */
   int64_t row_limit;    /* of the whole result; negative: none */

@@ -23,6 +23,7 @@
 #include "kiln/server/fault_apply.h"
 #include "kiln/server/http.h"
 #include "kiln/server/operation.h"
+#include "kiln/server/protocol.h"
 #include "kiln/server/session.h"
 #include "kiln/server/tls.h"
 
@@ -174,11 +175,14 @@ static enum mortar_status copy_options(struct kiln_server *server,
 
   *own = *options;
   own->address = own->cert_file = own->key_file = own->cert_out = own->token = NULL;
-  own->faults_file = NULL;
+  own->faults_file = own->protocol = NULL;
   own->faults = options->faults || options->faults_file;
   if (own->workers == 0) own->workers = DEFAULT_WORKERS;
   if (own->batch_rows <= 0) own->batch_rows = DEFAULT_BATCH_ROWS;
   if (own->direct_wait_ms <= 0) own->direct_wait_ms = DEFAULT_WAIT_MS;
+  server->core.protocol = KILN_PROTOCOL_NEWEST;
+  if (options->protocol)
+    MTR_TRY(kiln_protocol_read(options->protocol, &server->core.protocol, err));
   server->address = copy_text(options->address ? options->address : "127.0.0.1");
   own->address = server->address;
   if (!server->address) return mtr_fail_nomem(err, "address");

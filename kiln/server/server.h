@@ -20,6 +20,8 @@ struct kiln_options {
                               call for each exchange */
   bool checksum;           /* LZ4 frames with checksums */
   bool columns;            /* Thrift columns also for clients that ask for Arrow */
+  const char *protocol;    /* the newest protocol version that is spoken, see protocol.h; NULL: the
+                              newest there is */
   int64_t direct_wait_ms;  /* how long a reply with direct results waits for the statement before
                               it says that it still runs; 0: 5000 */
   const char *token;       /* NULL: any or none; else other bearer tokens get a 403 */

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "kiln/server/operation.h"
+#include "kiln/server/protocol.h"
 #include "kiln/server/status.h"
 
 static const char default_catalog[] = "main", default_schema[] = "default";
@@ -67,23 +68,6 @@ void kiln_session_close(struct kiln_session *session)
 
 /* ---- OpenSession -------------------------------------------------------------------------- */
 
-static int64_t lower(int64_t a, int64_t b) { return a < b ? a : b; }
-
-/* The lower of the two protocols, of the family that the client is of: clients of Hive's do not
- * know Databricks' numbers. Field 1282 counts when it is there: it is a number so that one which
- * this side has never heard of does no harm. */
-static int32_t agree(const struct mtr_TOpenSessionReq *req)
-{
-  int64_t offered = MTR_PROTOCOL_HIVE_V10;
-
-  if (MTR_HAS(req, TOpenSessionReq, client_protocol_i64))
-    offered = req->client_protocol_i64;
-  else if (MTR_HAS(req, TOpenSessionReq, client_protocol) && req->client_protocol >= 0)
-    offered = req->client_protocol;
-  if (offered >= MTR_PROTOCOL_SPARK_V1) return (int32_t)lower(offered, MTR_PROTOCOL_SPARK_V8);
-  return offered > 0 ? (int32_t)lower(offered, MTR_PROTOCOL_HIVE_V10) : 0;
-}
-
 /* The value of a setting of the session, empty when it is not there. */
 static struct mtr_span setting(const struct mtr_TOpenSessionReq *req, const char *name)
 {
@@ -121,11 +105,11 @@ static struct kiln_session *make(struct kiln_core *core, const struct mtr_TOpenS
   const struct mtr_TNamespace *space = req->initial_namespace;
 
   if (!session) return NULL;
-  if (!space) space = &none;
+  session->protocol = kiln_protocol_agree(core->protocol, req);
+  if (!space || !kiln_session_knows(session, MTR_PROTOCOL_SPARK_V4)) space = &none;
   session->core = core;
   core->session_objects++;
   kiln_list_init(&session->operations);
-  session->protocol = agree(req);
   session->catalog = copy_name(space->catalog_name, mtr_span_text(default_catalog));
   session->schema = copy_schema(req, space->schema_name);
   if (session->catalog && session->schema) return session;
@@ -144,15 +128,18 @@ static void reply_open(struct kiln_exchange *x, const struct kiln_session *sessi
   MTR_SET(&id, THandleIdentifier, guid, mtr_span_of(session->entry.id, KILN_ID_SIZE));
   MTR_SET(&id, THandleIdentifier, secret, mtr_span_of(session->entry.secret, KILN_ID_SIZE));
   MTR_SET(&handle, TSessionHandle, session_id, &id);
-  MTR_SET(&handle, TSessionHandle, server_protocol_version, session->protocol);
+  if (kiln_session_knows(session, MTR_PROTOCOL_SPARK_V1))
+    MTR_SET(&handle, TSessionHandle, server_protocol_version, session->protocol);
   MTR_SET(&space, TNamespace, catalog_name, mtr_span_text(session->catalog));
   MTR_SET(&space, TNamespace, schema_name, mtr_span_text(session->schema));
   MTR_SET(&resp, TOpenSessionResp, status, &kiln_status_success);
   MTR_SET(&resp, TOpenSessionResp, server_protocol_version, session->protocol);
   MTR_SET(&resp, TOpenSessionResp, session_handle, &handle);
   MTR_SET(&resp, TOpenSessionResp, configuration, none);
-  MTR_SET(&resp, TOpenSessionResp, initial_namespace, &space);
-  MTR_SET(&resp, TOpenSessionResp, can_use_multiple_catalogs, true);
+  if (kiln_session_knows(session, MTR_PROTOCOL_SPARK_V4)) {
+    MTR_SET(&resp, TOpenSessionResp, initial_namespace, &space);
+    MTR_SET(&resp, TOpenSessionResp, can_use_multiple_catalogs, true);
+  }
   kiln_exchange_reply(x, &resp);
 }
 
@@ -216,7 +203,7 @@ void kiln_session_on_open(struct kiln_exchange *x)
   if (!session) {
     struct kiln_error error;
     kiln_fail(&error, "HY001", "out of memory: session");
-    refuse_open(x, &error, MTR_PROTOCOL_SPARK_V8);
+    refuse_open(x, &error, kiln_protocol_agree(x->core->protocol, x->request));
     return;
   }
   session->opener = x;

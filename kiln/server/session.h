@@ -22,6 +22,12 @@ struct kiln_session {
   struct kiln_error error;
 };
 
+/* Whether its protocol is this one, or a later one. */
+static inline bool kiln_session_knows(const struct kiln_session *session, int32_t version)
+{
+  return session->protocol >= version;
+}
+
 void kiln_session_on_open(struct kiln_exchange *x);  /* handler of OpenSession */
 void kiln_session_on_close(struct kiln_exchange *x); /* handler of CloseSession */
 

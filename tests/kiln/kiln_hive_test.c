@@ -45,16 +45,19 @@ static int64_t check_rows(const struct mtr_TRowSet *page, int64_t first)
   return (int64_t)page->rows.count;
 }
 
+/* format -1: it is not told. */
 static void check_metadata(const struct mtr_TGetResultSetMetadataResp *metadata, int32_t format)
 {
-  assert_int_equal(metadata->result_format, format);
+  assert_int_equal(MTR_HAS(metadata, TGetResultSetMetadataResp, result_format), format >= 0);
+  if (format >= 0) assert_int_equal(metadata->result_format, format);
   assert_false(MTR_HAS(metadata, TGetResultSetMetadataResp, arrow_schema));
   assert_false(metadata->lz4_compressed);
   assert_int_equal(metadata->schema->columns.count, 1);
 }
 
-/* A statement as PyHive sends it, read page by page to the end and once beyond. */
-static void check_pages(struct fixture *fx, const struct wire_ask *ask, int32_t format)
+/* A statement as PyHive sends it, read page by page to the end and once beyond. Hive's protocols
+ * know no format, no metadata of a page, and no true hasMoreRows. */
+static void check_pages(struct fixture *fx, const struct wire_ask *ask, int32_t format, bool hive)
 {
   static const int64_t sizes[] = {1, 8, 1000, 2991, 5000, 10};
   struct mtr_TGetResultSetMetadataReq req = {0};
@@ -70,16 +73,17 @@ static void check_pages(struct fixture *fx, const struct wire_ask *ask, int32_t 
   assert_true(resp->operation_handle->has_result_set);
   wire_keep(&op, resp->operation_handle->operation_id);
   MTR_SET(&req, TGetResultSetMetadataReq, operation_handle, &op.operation);
-  check_metadata(WIRE_CALL(&fx->wire, GetResultSetMetadata, &req), format);
+  check_metadata(WIRE_CALL(&fx->wire, GetResultSetMetadata, &req), hive ? -1 : format);
   for (i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     page = fixture_fetch(fx, &op, sizes[i], 0);
     assert_int_equal(page->status->status_code, MTR_STATUS_SUCCESS);
-    check_metadata(page->result_set_metadata, format);
+    assert_int_equal(page->result_set_metadata == NULL, hive);
+    if (!hive) check_metadata(page->result_set_metadata, format);
     count = format == MTR_ROWSET_COLUMNS ? check_column(page->results, got)
                                          : check_rows(page->results, got);
     assert_int_equal(count, got + sizes[i] > 5000 ? 5000 - got : sizes[i]);
     got += count;
-    assert_int_equal(page->has_more_rows, got < 5000);
+    assert_int_equal(page->has_more_rows, got < 5000 && !hive);
   }
   assert_int_equal(got, 5000);
   assert_int_equal(fixture_close(fx, &op), MTR_STATUS_SUCCESS);
@@ -88,14 +92,15 @@ static void check_pages(struct fixture *fx, const struct wire_ask *ask, int32_t 
 static void check_session(int32_t hive, int64_t spark, bool no_arrow, int32_t format)
 {
   static const struct kiln_engine *const engines[] = {&tiny_engine, &tiny_engine_inline};
-  struct wire_ask ask = {.lz4 = true, .no_arrow = no_arrow};
+  /* Direct results are asked for of those that have none. */
+  struct wire_ask ask = {.lz4 = true, .no_arrow = no_arrow, .direct = spark == WIRE_ABSENT};
   struct fixture fx;
   size_t i;
 
   for (i = 0; i < 2; i++) {
     fixture_start(&fx, engines[i], NULL);
     (void)wire_open_session_as(&fx.wire, hive, spark, &fx.session);
-    check_pages(&fx, &ask, format);
+    check_pages(&fx, &ask, format, spark < MTR_PROTOCOL_SPARK_V1);
     fixture_stop(&fx);
   }
 }
@@ -244,6 +249,7 @@ static void hive_clients_name_their_database(void **state)
                                   mtr_span_of(settings, sizeof settings - 1)};
   struct mtr_TOpenSessionReq req = {0};
   struct mtr_TOpenSessionResp *resp;
+  struct wire_handle session;
   struct fixture fx;
 
   (void)state;
@@ -251,8 +257,10 @@ static void hive_clients_name_their_database(void **state)
   MTR_SET(&req, TOpenSessionReq, client_protocol, HIVE_V10);
   MTR_SET(&req, TOpenSessionReq, configuration, map);
   resp = WIRE_CALL(&fx.wire, OpenSession, &req);
-  wire_assert_text(resp->initial_namespace->schema_name, "sales");
-  wire_assert_text(resp->initial_namespace->catalog_name, "main");
+  assert_null(resp->initial_namespace);
+  wire_keep(&session, resp->session_handle->session_id);
+  wire_assert_text(wire_execute(&fx.wire, &session, "echo", &ask_sync)->status->error_message,
+                   "main.sales 0");
   fixture_stop(&fx);
 }
 

@@ -491,7 +491,8 @@ struct checked {
 static void begin(struct checked *c, int32_t layout, int64_t count, int64_t skip,
                   enum pattern pattern)
 {
-  struct kiln_rows_options options = {.layout = layout, .batch_rows = 7, .row_limit = -1};
+  struct kiln_rows_options options = {
+      .layout = layout, .protocol = MTR_PROTOCOL_SPARK_V8, .batch_rows = 7, .row_limit = -1};
   struct ArrowArrayStream stream = {get_schema, get_next, get_last_error, release, &c->source};
   struct kiln_error error;
   bool more;

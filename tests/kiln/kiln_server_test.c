@@ -27,8 +27,8 @@ static void open_session_agrees_on_the_lower_protocol(void **state)
 
   (void)state;
   fixture_start(&fx, &tiny_engine, NULL);
-  assert_int_equal(negotiated(&fx, WIRE_ABSENT, 0xA509), 0xA508);
-  assert_int_equal(negotiated(&fx, WIRE_ABSENT, INT64_MAX), 0xA508);
+  assert_int_equal(negotiated(&fx, WIRE_ABSENT, 0xA50A), 0xA509);
+  assert_int_equal(negotiated(&fx, WIRE_ABSENT, INT64_MAX), 0xA509);
   assert_int_equal(negotiated(&fx, -7, 0xA507), 0xA507);
   assert_int_equal(negotiated(&fx, 0xA505, WIRE_ABSENT), 0xA505);
   assert_int_equal(negotiated(&fx, WIRE_ABSENT, WIRE_ABSENT), MTR_PROTOCOL_HIVE_V10);
@@ -39,6 +39,57 @@ static void open_session_agrees_on_the_lower_protocol(void **state)
   assert_int_equal(negotiated(&fx, WIRE_ABSENT, 0xA500), MTR_PROTOCOL_HIVE_V10);
   assert_int_equal(negotiated(&fx, WIRE_ABSENT, -3), 0);
   fixture_stop(&fx);
+}
+
+static void check_newest(const char *name, int32_t version)
+{
+  const struct kiln_options options = {.protocol = name};
+  struct fixture fx;
+
+  fixture_start(&fx, &tiny_engine_inline, &options);
+  assert_int_equal(negotiated(&fx, WIRE_ABSENT, 0xA509), version);
+  assert_int_equal(negotiated(&fx, WIRE_ABSENT, 0xA503), version < 0xA503 ? version : 0xA503);
+  assert_int_equal(negotiated(&fx, 4, WIRE_ABSENT), version < 4 ? version : 4);
+  assert_int_equal(negotiated(&fx, WIRE_ABSENT, WIRE_ABSENT), version < 9 ? version : 9);
+  fixture_stop(&fx);
+}
+
+/* Every version by name and by number; clients that know more, and less. */
+static void the_newest_protocol_is_an_option(void **state)
+{
+  char name[40];
+  int i;
+
+  (void)state;
+  for (i = 0; i < 19; i++) {
+    const int n = i < 10 ? i + 1 : i - 9, version = i < 10 ? i : 0xA501 + i - 10;
+    snprintf(name, sizeof name, "%s_V%d", i < 10 ? "HIVE" : "spark", n);
+    check_newest(name, version);
+    snprintf(name, sizeof name, "%s_CLI_SERVICE_PROTOCOL_V%d", i < 10 ? "hive" : "SPARK", n);
+    check_newest(name, version);
+    snprintf(name, sizeof name, i % 2 ? "%d" : "0x%x", version);
+    check_newest(name, version);
+  }
+}
+
+static void no_protocol_is_refused(void **state)
+{
+  static const char *const texts[] = {
+      "",          "10", "HIVE_V0",  "HIVE_V11", "SPARK_V10",
+      "HIVE",      "-1", "HIVE_V1x", "0xA500",   "42250",
+      "SPARK_V 1", "V8", " 0",       "HIVE_V-1", "99999999999999999999"};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof texts / sizeof *texts; i++) {
+    struct kiln_options options = {.protocol = texts[i]};
+    struct kiln_server *server;
+    struct mortar_error err;
+    assert_int_equal(kiln_server_start(&options, &tiny_engine, NULL, &server, &err),
+                     MORTAR_INVALID);
+    assert_null(server);
+    assert_non_null(strstr(err.message, "HIVE_V1 to HIVE_V10 (0 to 9) and SPARK_V1 to SPARK_V9"));
+  }
 }
 
 static void a_session_has_its_namespace(void **state)
@@ -53,6 +104,7 @@ static void a_session_has_its_namespace(void **state)
   (void)state;
   fixture_start(&fx, &tiny_engine, NULL);
   MTR_SET(&space, TNamespace, catalog_name, mtr_span_text("sales"));
+  MTR_SET(&req, TOpenSessionReq, client_protocol_i64, MTR_PROTOCOL_SPARK_V4);
   MTR_SET(&req, TOpenSessionReq, initial_namespace, &space);
   resp = WIRE_CALL(&fx.wire, OpenSession, &req);
   wire_assert_text(resp->initial_namespace->catalog_name, "sales");
@@ -60,6 +112,13 @@ static void a_session_has_its_namespace(void **state)
   wire_keep(&session, resp->session_handle->session_id);
   ran = wire_execute(&fx.wire, &session, "echo", &ask_direct);
   wire_assert_text(ran->direct_results->operation_status->display_message, "sales.default 0");
+  req.client_protocol_i64 = MTR_PROTOCOL_SPARK_V3; /* which has none */
+  resp = WIRE_CALL(&fx.wire, OpenSession, &req);
+  assert_null(resp->initial_namespace);
+  assert_false(resp->can_use_multiple_catalogs);
+  wire_keep(&session, resp->session_handle->session_id);
+  ran = wire_execute(&fx.wire, &session, "echo", &ask_direct);
+  wire_assert_text(ran->direct_results->operation_status->display_message, "main.default 0");
   fixture_stop(&fx);
 }
 
@@ -73,6 +132,7 @@ static void an_engine_may_refuse_a_session(void **state)
   (void)state;
   fixture_start(&fx, &tiny_engine, NULL);
   MTR_SET(&space, TNamespace, catalog_name, mtr_span_text("nowhere"));
+  MTR_SET(&req, TOpenSessionReq, client_protocol_i64, MTR_PROTOCOL_SPARK_V4);
   MTR_SET(&req, TOpenSessionReq, initial_namespace, &space);
   resp = WIRE_CALL(&fx.wire, OpenSession, &req);
   assert_int_equal(resp->status->status_code, MTR_STATUS_ERROR);
@@ -839,6 +899,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(open_session_agrees_on_the_lower_protocol),
+      cmocka_unit_test(the_newest_protocol_is_an_option),
+      cmocka_unit_test(no_protocol_is_refused),
       cmocka_unit_test(a_session_has_its_namespace),
       cmocka_unit_test(an_engine_may_refuse_a_session),
       cmocka_unit_test(a_closed_session_is_gone),

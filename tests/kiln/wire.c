@@ -206,16 +206,19 @@ int32_t wire_open_session_as(struct wire *wire, int32_t hive, int64_t spark,
 {
   struct mtr_TOpenSessionReq req = {0};
   struct mtr_TOpenSessionResp *resp;
+  int32_t version;
 
   if (hive != WIRE_ABSENT) MTR_SET(&req, TOpenSessionReq, client_protocol, hive);
   if (spark != WIRE_ABSENT) MTR_SET(&req, TOpenSessionReq, client_protocol_i64, spark);
   resp = WIRE_CALL(wire, OpenSession, &req);
   assert_int_equal(resp->status->status_code, MTR_STATUS_SUCCESS);
-  assert_int_equal(resp->session_handle->server_protocol_version, resp->server_protocol_version);
+  version = resp->server_protocol_version;
+  assert_int_equal(resp->session_handle->server_protocol_version,
+                   version < MTR_PROTOCOL_SPARK_V1 ? 0 : version);
   assert_true(MTR_HAS(resp, TOpenSessionResp, configuration));
-  assert_true(resp->can_use_multiple_catalogs);
+  assert_int_equal(resp->can_use_multiple_catalogs, version >= MTR_PROTOCOL_SPARK_V4);
   wire_keep(out, resp->session_handle->session_id);
-  return resp->server_protocol_version;
+  return version;
 }
 
 void wire_open_session(struct wire *wire, struct wire_handle *out)

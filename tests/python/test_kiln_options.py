@@ -19,6 +19,7 @@ KILN = [sys.executable, "-m", "mortar.kiln"]
         (["--workers", "0"], "'0' is not a number from 1 to 256"),
         (["--batch-rows", "-1"], "--batch-rows"),
         (["--page-batches", "x"], "'x' is not a number"),
+        (["--protocol", "HIVE_V11"], "kiln: 'HIVE_V11' is no protocol version: HIVE_V1 to HIVE_V10"),
         (["--ready-file", "/no-such-folder/ready"], "is not a folder"),
         (
             ["--faults", "/no-such-folder/script.json"],

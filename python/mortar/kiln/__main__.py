@@ -60,6 +60,9 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     add("--checksum", action="store_true", help="put checksums into LZ4 frames")
     add("--columns", action="store_true",
         help="answer in Thrift columns, also clients that ask for Arrow")
+    add("--protocol", metavar="NAME|NUMBER",
+        help="answer this protocol version, or the client's if that is lower: HIVE_V1 to HIVE_V10 "
+        "(0 to 9), SPARK_V1 to SPARK_V9 (0xA501 to 0xA509); the newest otherwise")
     add("--workers", type=_number(1, 256), default=0, metavar="N",
         help="statements that run at once; 8")
     add("--faults", metavar="FILE|on",
@@ -144,6 +147,7 @@ def _serve(arguments: argparse.Namespace, work_folder: str) -> None:
             page_batches=arguments.page_batches,
             checksum=arguments.checksum,
             columns=arguments.columns,
+            protocol=arguments.protocol,
             token=arguments.token,
             faults=arguments.faults is not None,
             faults_file=None if arguments.faults == "on" else arguments.faults,

@@ -28,6 +28,7 @@ def start(
     page_batches: int = 0,
     checksum: bool = False,
     columns: bool = False,
+    protocol: str | None = None,
     token: str | None = None,
     faults: bool = False,
     faults_file: str | None = None,
