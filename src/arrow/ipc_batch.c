@@ -295,6 +295,16 @@ static enum mortar_status read_table(const struct mtr_arrow_schema *schema,
   return MORTAR_OK;
 }
 
+int64_t mtr_ipc_buffer_count(const struct mtr_ipc_message *message)
+{
+  struct mtr_ipc_head head;
+  size_t size;
+
+  if (mtr_ipc_head_read(message->head, &head, NULL) != MORTAR_OK) return -1;
+  size = structs(&head.flat, &head.header, 2, BUFFER_STRUCT).size;
+  return head.flat.bad ? -1 : (int64_t)(size / BUFFER_STRUCT);
+}
+
 static enum mortar_status check_message(const struct mtr_ipc_message *message,
                                         struct mortar_error *err)
 {

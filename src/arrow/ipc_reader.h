@@ -45,6 +45,9 @@ MORTAR_MUST_USE enum mortar_status mtr_ipc_read_batch(const struct mtr_arrow_sch
                                                       struct ArrowArray *out,
                                                       struct mortar_error *err);
 
+/* How many buffers the table of a RecordBatch message tells of; -1: it is malformed. */
+int64_t mtr_ipc_buffer_count(const struct mtr_ipc_message *message);
+
 /* Cuts a struct array of the reader to its first `rows` rows (children too). rows <= length. */
 void mtr_arrow_truncate(struct ArrowArray *batch, int64_t rows);
 

@@ -6,7 +6,7 @@
 #ifndef MTR_CLIENT_BACKEND_H
 #define MTR_CLIENT_BACKEND_H
 
-#include "arrow/schema.h"
+#include "arrow/ipc_reader.h"
 #include "client/channel.h"
 #include "client/config.h"
 
@@ -43,11 +43,19 @@ typedef enum mortar_status mtr_build_fn(const struct mtr_page *page,
                                         const struct mortar_alloc *alloc, struct ArrowArray *out,
                                         struct mortar_error *err);
 
+/* Reads one batch of a page, as mtr_ipc_read_batch does. */
+typedef enum mortar_status mtr_read_fn(const struct mtr_arrow_schema *schema,
+                                       const struct mtr_ipc_message *message,
+                                       struct mtr_slab *owner, struct ArrowArray *out,
+                                       struct mortar_error *err);
+
 /* Rows of one reply, not decoded: Arrow batches, or own rows. */
 struct mtr_page {
   struct mtr_packed_batch *batches; /* each has rows */
   size_t batch_count;
-  bool lz4;          /* each batch is one LZ4 frame or more */
+  bool lz4; /* each batch is one LZ4 frame or more */
+  mtr_read_fn
+      *read; /* for batches whose schema the backend only knows roughly; NULL: it is theirs */
   int64_t first_row; /* of the result, as the server counts; -1: it did not say */
   const void *own;   /* rows that build knows to read */
   int64_t own_rows;  /* 0: none */

@@ -160,7 +160,8 @@ static enum mortar_status take_message(struct mtr_page_reader *rd, struct mtr_sp
   if (message.kind == MTR_IPC_END || message.kind == MTR_IPC_SCHEMA) return MORTAR_OK;
   if (message.kind != MTR_IPC_BATCH)
     return mtr_fail(err, MORTAR_UNSUPPORTED, "dictionary batches are not supported");
-  MTR_TRY(mtr_ipc_read_batch(schema, &message, rd->slab, out, err));
+  MTR_TRY(
+      (rd->page.read ? rd->page.read : mtr_ipc_read_batch)(schema, &message, rd->slab, out, err));
   if (out->length > spot->rows) mtr_arrow_truncate(out, spot->rows);
   spot->rows -= out->length;
   if (out->length == 0) out->release(out);

@@ -9,6 +9,9 @@
 #include "base/text.h"
 #include "client/orphans.h"
 
+/* One decoded batch can't be larger, see page_reader.c. */
+#define FIRST_BATCH_MAX ((size_t)2 << 30)
+
 enum {
   SMALL_ROWS = 1000,     /* batches below that are worth joining */
   JOIN_MAX = 256,        /* so many at once */
@@ -59,8 +62,29 @@ static enum mortar_status fail_for_good(struct mortar_result *res, enum mortar_s
   return st;
 }
 
-static enum mortar_status adopt_schema(struct mortar_result *res, const struct mtr_answer *answer,
-                                       struct mortar_error *err)
+/* A page whose schema is known roughly may hold it in front of its first batch. *room is for the
+ * bytes of that. */
+static enum mortar_status look_for_schema(struct mortar_result *res, struct mtr_answer *answer,
+                                          struct mtr_buf *room, struct mortar_error *err)
+{
+  struct mtr_span bytes = answer->page.batches[0].bytes;
+  struct mtr_ipc_message message;
+  struct mtr_lz4 *lz4;
+
+  if (answer->page.lz4) {
+    MTR_TRY(mtr_channel_lz4(res->channel, &lz4, err));
+    MTR_TRY(mtr_lz4_decode(lz4, bytes, room, err));
+    bytes = mtr_buf_span(room);
+  }
+  if (mtr_ipc_next(bytes, &message, NULL) != MORTAR_OK || message.kind != MTR_IPC_SCHEMA)
+    return MORTAR_OK; /* what is wrong with it is said when it is read */
+  answer->schema = mtr_span_of(bytes.data, message.size);
+  answer->page.read = NULL;
+  return MORTAR_OK;
+}
+
+static enum mortar_status adopt(struct mortar_result *res, const struct mtr_answer *answer,
+                                struct mortar_error *err)
 {
   struct mtr_shape *shape;
 
@@ -70,6 +94,21 @@ static enum mortar_status adopt_schema(struct mortar_result *res, const struct m
   MTR_TRY(mtr_shape_cache_get(&res->session->shapes, &res->alloc, answer->schema, &shape, err));
   res->shape = shape;
   return MORTAR_OK;
+}
+
+static enum mortar_status adopt_schema(struct mortar_result *res, struct mtr_answer *answer,
+                                       struct mortar_error *err)
+{
+  struct mtr_buf room;
+  enum mortar_status st;
+
+  if (!answer->page.read || !answer->page.batch_count) return adopt(res, answer, err);
+  mtr_buf_init(&room, &res->alloc, "first batch of a page", FIRST_BATCH_MAX);
+  MTR_GOTO(look_for_schema(res, answer, &room, err));
+  MTR_GOTO(adopt(res, answer, err));
+done:
+  mtr_buf_fini(&room);
+  return st;
 }
 
 /* Decodes what fits a window and frees the channel if that was all. */
@@ -118,6 +157,7 @@ static enum mortar_status fetch_page(struct mortar_result *res, const struct mtr
   }
   memset(&answer, 0, sizeof answer);
   answer.page.lz4 = res->reader.page.lz4;
+  answer.page.read = res->reader.page.read;
   if (!res->channel) MTR_TRY(mtr_session_take(session, &res->channel, err));
   MTR_TRY(session->backend->fetch(session->bs, res->channel, &res->operation, wait, &answer, err));
   if (answer.has_schema) MTR_TRY(adopt_schema(res, &answer, err));
@@ -137,9 +177,11 @@ static enum mortar_status fetch_schema(struct mortar_result *res, const struct m
   memset(&meta, 0, sizeof meta);
   MTR_GOTO(mtr_session_take(session, &own, err));
   MTR_GOTO(session->backend->schema(session->bs, own, &res->operation, wait, &meta, err));
+  meta.page.batches = answer->page.batches;
+  meta.page.batch_count = answer->page.batch_count;
   MTR_GOTO(adopt_schema(res, &meta, err));
   answer->page.lz4 = meta.page.lz4;
-  res->reader.page.lz4 = meta.page.lz4;
+  answer->page.read = meta.page.read;
 done:
   mtr_session_give(session, own);
   return st;
@@ -167,6 +209,7 @@ static enum mortar_status start(struct mortar_result *res, const struct mtr_wait
     MTR_TRY(fetch_schema(res, wait, answer, err));
   }
   res->reader.page.lz4 = answer->page.lz4;
+  res->reader.page.read = answer->page.read;
   if (answer->has_page)
     MTR_TRY(load_page(res, answer, err));
   else

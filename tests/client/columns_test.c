@@ -2,10 +2,11 @@
  * What the cells hold is judged by their text. */
 #include <stdio.h>
 
-#include "arrow/ipc_reader.h"
+#include "arrow/ipc_writer.h"
 #include "client/thrift/columns.h"
 #include "client/thrift/row_list.h"
 #include "client/thrift/table_schema.h"
+#include "client/thrift/text_batch.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/test.h"
 
@@ -94,8 +95,11 @@ static const struct kind kinds[] = {
     {MTR_TYPE_ARRAY, MTR_T_STRING, NULL, text_map},
     {MTR_TYPE_MAP, MTR_T_STRING, NULL, text_map},
     {MTR_TYPE_STRUCT, MTR_T_STRING, NULL, text_map},
+    /* Two, so that the buffers of a batch tell which types are text in it. */
+    {MTR_TYPE_DECIMAL, MTR_T_STRING, NULL, text_decimal},
     {MTR_TYPE_NULL, MTR_T_STRING, NULL, text_void}, /* null in every row, whatever is told */
-    {99, MTR_T_STRING, NULL, text_string},          /* of a server younger than we are */
+    {MTR_TYPE_NULL, MTR_T_STRING, NULL, text_void},
+    {99, MTR_T_STRING, NULL, text_string}, /* of a server younger than we are */
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -122,8 +126,7 @@ struct page {
   struct mortar_error err;
 };
 
-static void add_qualifiers(struct mtr_TPrimitiveTypeEntry *type, struct mtr_TTypeQualifiers *q,
-                           struct mtr_buf *bytes)
+static void make_qualifiers(struct mtr_TTypeQualifiers *q, struct mtr_buf *bytes)
 {
   static const char *const names[] = {"precision", "scale"};
   struct mtr_thrift_values map = {2, MTR_T_STRUCT, MTR_T_STRING, {NULL, 0}};
@@ -140,7 +143,6 @@ static void add_qualifiers(struct mtr_TPrimitiveTypeEntry *type, struct mtr_TTyp
   assert_int_equal(mtr_tw_finish(&wr), MORTAR_OK);
   map.bytes = mtr_buf_span(bytes);
   MTR_SET(q, TTypeQualifiers, qualifiers, map);
-  MTR_SET(type, TPrimitiveTypeEntry, type_qualifiers, q);
 }
 
 static void make_schema(struct page *p)
@@ -161,9 +163,11 @@ static void make_schema(struct page *p)
   memset(entries, 0, sizeof entries);
   memset(types, 0, sizeof types);
   mtr_buf_init(&bytes, NULL, "qualifiers", BYTES_MAX);
+  make_qualifiers(&qualifiers, &bytes);
   for (i = 0; i < KINDS; i++) {
     MTR_SET(&types[i], TPrimitiveTypeEntry, type, kinds[i].type);
-    if (kinds[i].type == MTR_TYPE_DECIMAL) add_qualifiers(&types[i], &qualifiers, &bytes);
+    if (kinds[i].type == MTR_TYPE_DECIMAL)
+      MTR_SET(&types[i], TPrimitiveTypeEntry, type_qualifiers, &qualifiers);
     MTR_SET(&entries[i], TTypeEntry, primitive_entry, &types[i]);
     MTR_SET_LIST(&descs[i], TTypeDesc, types, &entries[i], 1);
     MTR_SET(&columns[i], TColumnDesc, column_name, mtr_span_text("c"));
@@ -468,13 +472,119 @@ static void rows_that_disagree_are_refused(void **state)
   fill_rows(&p, 9, null_odd, 0);
   p.set.rows.items[7].col_vals.count--;
   assert_int_equal(build(&p, NULL), MORTAR_PROTOCOL);
-  assert_non_null(strstr(p.err.message, "row 7 of the page has 20 values where the schema has 21"));
+  assert_non_null(strstr(p.err.message, "row 7 of the page has 22 values where the schema has 23"));
 
   fill_rows(&p, 9, null_none, 0);
   p.set.rows.items[8].col_vals.items[3] = p.set.rows.items[8].col_vals.items[4];
   assert_int_equal(build(&p, NULL), MORTAR_PROTOCOL);
   assert_non_null(strstr(p.err.message, "row 8 of the page: column 3, 'c'"));
   assert_null(p.batch.release);
+  page_fini(&p);
+}
+
+/* ---- Batches without a schema ---- */
+
+static bool is_text(const struct mtr_arrow_field *field, int mask)
+{
+  return (field->type == MTR_ARROW_DECIMAL && mask & 1) ||
+         (field->type == MTR_ARROW_TIMESTAMP && mask & 2) ||
+         (field->type == MTR_ARROW_NULL && mask & 4);
+}
+
+/* Puts the page into slab as a record batch in which the types of the mask are text. */
+static void write_text_batch(struct page *p, int mask, struct mtr_slab *slab)
+{
+  struct mtr_arrow_field fields[KINDS];
+  struct mtr_arrow_schema wire = p->schema;
+  int k;
+
+  for (k = 0; k < KINDS; k++) {
+    fields[k] = p->schema.root.children[k];
+    if (!is_text(&fields[k], mask)) continue;
+    wire.buffer_count += 3 - mtr_arrow_buffer_count(fields[k].type);
+    fields[k].type = MTR_ARROW_UTF8;
+  }
+  wire.root.children = fields;
+  if (p->batch.release) p->batch.release(&p->batch);
+  assert_int_equal(p->page.build(&p->page, &wire, NULL, &p->batch, &p->err), MORTAR_OK);
+  assert_int_equal(mtr_ipc_write_batch(&wire, &p->batch, 0, p->batch.length, &slab->buf, &p->err),
+                   MORTAR_OK);
+  p->batch.release(&p->batch);
+  p->batch.release = NULL;
+}
+
+static enum mortar_status read_text_batch(struct page *p, struct mtr_slab *slab)
+{
+  struct mtr_ipc_message message;
+
+  assert_int_equal(mtr_ipc_next(mtr_buf_span(&slab->buf), &message, &p->err), MORTAR_OK);
+  return mtr_thrift_read_batch(&p->schema, &message, slab, &p->batch, &p->err);
+}
+
+/* Servers before Databricks' V5: the batch itself shows what in it is text. */
+static void batches_whose_schema_is_not_told(void **state)
+{
+  static const int lengths[] = {1, 8, 9, ROWS_MAX};
+  struct mtr_slab *slab;
+  struct page p;
+  size_t l, n;
+  int mask;
+
+  (void)state;
+  page_init(&p);
+  for (l = 0; l < 4; l++)
+    for (n = 0; n < sizeof patterns / sizeof *patterns; n++)
+      for (mask = 0; mask < 8; mask++) {
+        uint8_t bits[32];
+        assert_int_equal(mtr_slab_new(NULL, BYTES_MAX, &slab, &p.err), MORTAR_OK);
+        fill_page(&p, lengths[l], bitmap(bits, patterns[n], lengths[l], 0));
+        assert_int_equal(take(&p), MORTAR_OK);
+        write_text_batch(&p, mask, slab);
+        assert_int_equal(read_text_batch(&p, slab), MORTAR_OK);
+        mtr_slab_unref(slab);
+        check_batch(&p, patterns[n], lengths[l]);
+        p.batch.release(&p.batch);
+        p.batch.release = NULL;
+        mtr_arena_reset(&p.arena);
+        make_schema(&p);
+      }
+  page_fini(&p);
+}
+
+static void text_batches_fail_cleanly(void **state)
+{
+  struct failing_alloc fa;
+  struct mtr_slab *slab;
+  struct page p;
+
+  (void)state;
+  page_init(&p);
+  fill_page(&p, 9, mtr_span_of(NULL, 0));
+  p.bytes[9].data[4] = 'x'; /* the first letter of the first decimal */
+  assert_int_equal(take(&p), MORTAR_OK);
+  assert_int_equal(mtr_slab_new(NULL, BYTES_MAX, &slab, &p.err), MORTAR_OK);
+  write_text_batch(&p, 1, slab);
+  assert_int_equal(read_text_batch(&p, slab), MORTAR_UNSUPPORTED);
+  assert_non_null(strstr(p.err.message, "column 9, 'c'"));
+  assert_non_null(strstr(p.err.message, "row 0 of the page"));
+  assert_null(p.batch.release);
+  mtr_slab_unref(slab);
+
+  fill_page(&p, 9, mtr_span_of(NULL, 0));
+  assert_int_equal(take(&p), MORTAR_OK);
+  MTR_EVERY_ALLOC_FAILS(fa)
+  {
+    enum mortar_status st = mtr_slab_new(&fa.alloc, BYTES_MAX, &slab, &p.err);
+    if (st == MORTAR_OK) st = mtr_buf_reserve(&slab->buf, 1 << 16, &p.err);
+    if (st == MORTAR_OK) {
+      write_text_batch(&p, 7, slab);
+      st = read_text_batch(&p, slab);
+    }
+    assert_int_equal(st, fa.failed ? MORTAR_NOMEM : MORTAR_OK);
+    if (p.batch.release) p.batch.release(&p.batch);
+    p.batch.release = NULL;
+    mtr_slab_unref(slab);
+  }
   page_fini(&p);
 }
 
@@ -538,7 +648,7 @@ static void columns_that_disagree_are_refused(void **state)
   p.set.columns.count--;
   assert_int_equal(take(&p), MORTAR_OK);
   assert_int_equal(build(&p, NULL), MORTAR_PROTOCOL);
-  assert_non_null(strstr(p.err.message, "a page of 20 columns where the schema has 21"));
+  assert_non_null(strstr(p.err.message, "a page of 22 columns where the schema has 23"));
   page_fini(&p);
 }
 
@@ -575,6 +685,8 @@ int main(void)
       cmocka_unit_test(every_type_with_every_bitmap),
       cmocka_unit_test(every_type_in_rows),
       cmocka_unit_test(rows_that_disagree_are_refused),
+      cmocka_unit_test(batches_whose_schema_is_not_told),
+      cmocka_unit_test(text_batches_fail_cleanly),
       cmocka_unit_test(memory),
       cmocka_unit_test(columns_that_disagree_are_refused),
       cmocka_unit_test(text_without_an_exact_value_is_refused),

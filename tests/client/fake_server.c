@@ -77,6 +77,7 @@ static void pack_batch(const struct fake_server *fs, const struct mtr_arrow_sche
   size_t before = out->size;
 
   mtr_buf_init(&plain, NULL, "plain batch", 1 << 28);
+  if (b->schema) must(mtr_ipc_write_schema(schema, &plain, NULL));
   if (b->end_marker) must(mtr_ipc_write_end(&plain, NULL));
   write_batch(schema, b, &plain);
   if (fs->lz4)
@@ -152,7 +153,7 @@ static struct mtr_TTableSchema *table_schema(struct fake_server *fs, struct repl
 {
   static const int32_t two[] = {MTR_TYPE_BIGINT, MTR_TYPE_STRING};
   struct mtr_TTableSchema *table = mtr_arena_alloc(&r->arena, 1, sizeof *table);
-  const bool ddl = fs->table == FAKE_TABLE_DDL, columnar = fs->table >= FAKE_TABLE_COLUMNS;
+  const bool ddl = fs->table == FAKE_TABLE_DDL, columnar = fs->table >= FAKE_TABLE_ARROW;
   size_t i, n = ddl ? 1 : columnar ? 2 : MTR_TYPE_INTERVAL_DAY_TIME + 1;
   struct mtr_TColumnDesc *columns = mtr_arena_alloc(&r->arena, n, sizeof *columns);
 
@@ -821,5 +822,5 @@ void fake_server_batches(struct fake_server *fs, int count, int64_t rows)
 
   fs->batch_count = count;
   for (i = 0; i < count; i++)
-    fs->batches[i] = (struct fake_batch){i * rows, rows, rows, false, -1};
+    fs->batches[i] = (struct fake_batch){i * rows, rows, rows, false, false, -1};
 }

@@ -16,6 +16,7 @@ struct fake_batch {
       rows; /* values of column n are first, first + 1, ...; s is "s<n>", null if n % 3 == 0 */
   int64_t declared; /* row count told to the client */
   bool end_marker;  /* an end-of-stream marker stands before the batch, inside its bytes */
+  bool schema;      /* a Schema message stands before it */
   int corrupt_at;   /* byte of the packed batch to change, counted from its end; -1: none */
 };
 
@@ -53,6 +54,7 @@ enum fake_table {
   FAKE_TABLE_NONE,
   FAKE_TABLE_DDL,     /* one column "Result", and an Arrow schema without fields */
   FAKE_TABLE_ONLY,    /* a column of each type, and no Arrow schema */
+  FAKE_TABLE_ARROW,   /* no Arrow schema either, and the batches have the columns n and s */
   FAKE_TABLE_COLUMNS, /* no Arrow at all: the rows come as Thrift columns */
   FAKE_TABLE_ROWS     /* the same as Thrift rows */
 };

@@ -510,6 +510,40 @@ static void a_schema_given_only_by_metadata_is_asked_for(void **state)
   client_stop(&c);
 }
 
+/* Neither the metadata nor anybody else tells an Arrow schema: the Thrift schema does, or one that
+ * stands in the first batch, which has names of its own. */
+static void arrow_without_an_arrow_schema(void **state)
+{
+  struct mortar_result *res = NULL;
+  struct client c;
+  int64_t rows;
+  int lz4, direct;
+
+  (void)state;
+  client_start(&c);
+  c.fs.table = FAKE_TABLE_ARROW;
+  for (lz4 = 0; lz4 < 2; lz4++)
+    for (direct = 0; direct < 2; direct++) {
+      c.fs.lz4 = lz4;
+      c.fs.no_schema = !direct; /* then GetResultSetMetadata tells it */
+      fake_server_batches(&c.fs, 9, 11);
+      c.fs.pages = 3;
+      assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
+      assert_int_equal(rows, 99);
+      c.fs.batches[0].schema = true;
+      assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
+      assert_int_equal(rows, 99);
+      c.fs.other_schema = true;
+      assert_int_equal(mortar_query(c.session, "SELECT", NULL, &res, &c.err), MORTAR_OK);
+      assert_string_equal(mortar_result_column_name(res, 0), "m");
+      assert_int_equal(client_drain(res, &rows, &c.err), MORTAR_OK);
+      assert_int_equal(rows, 99);
+      mortar_result_free(res);
+      c.fs.other_schema = false;
+    }
+  client_stop(&c);
+}
+
 /* DDL: columns by the Thrift schema, no rows. */
 static void a_thrift_schema_stands_in_for_a_missing_one(void **state)
 {
@@ -684,6 +718,7 @@ int main(void)
       cmocka_unit_test(a_corrupt_message_never_loses_rows),
       cmocka_unit_test(a_large_page_is_decoded_in_windows),
       cmocka_unit_test(a_schema_given_only_by_metadata_is_asked_for),
+      cmocka_unit_test(arrow_without_an_arrow_schema),
       cmocka_unit_test(a_thrift_schema_stands_in_for_a_missing_one),
       cmocka_unit_test(equal_schemas_share_a_shape),
       cmocka_unit_test(rows_outlive_result_and_session),

@@ -7,6 +7,7 @@
 #include "client/thrift/columns.h"
 #include "client/thrift/row_list.h"
 #include "client/thrift/table_schema.h"
+#include "client/thrift/text_batch.h"
 
 enum mortar_status mtr_thrift_take_handle(const struct mtr_THandleIdentifier *id,
                                           struct mtr_handle *out, struct mortar_error *err)
@@ -58,6 +59,8 @@ enum mortar_status mtr_thrift_take_metadata(const struct mtr_TGetResultSetMetada
   out->page.lz4 = meta->lz4_compressed;
   out->has_schema = meta->schema || MTR_HAS(meta, TGetResultSetMetadataResp, arrow_schema);
   out->schema = meta->arrow_schema;
+  out->page.read =
+      MTR_HAS(meta, TGetResultSetMetadataResp, arrow_schema) ? NULL : mtr_thrift_read_batch;
   if (MTR_HAS(meta, TGetResultSetMetadataResp, arrow_schema) &&
       meta->result_format != MTR_ROWSET_COLUMNS && meta->result_format != MTR_ROWSET_ROWS)
     return MORTAR_OK;

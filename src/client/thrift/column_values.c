@@ -132,8 +132,11 @@ static bool parse(const struct mtr_arrow_field *field, struct mtr_span text, uin
   return true;
 }
 
-static enum mortar_status fail_parse(size_t row, struct mtr_span text, struct mortar_error *err)
+enum mortar_status mtr_thrift_parse_cell(const struct mtr_arrow_field *field, size_t row,
+                                         struct mtr_span text, uint8_t *out,
+                                         struct mortar_error *err)
 {
+  if (parse(field, text, out)) return MORTAR_OK;
   return mtr_fail(err, MORTAR_UNSUPPORTED,
                   "row %zu of the page: '%.*s' has no exact value of the column's type; "
                   "cast the column to STRING to read its text",
@@ -153,8 +156,8 @@ static enum mortar_status fill_parsed(const struct mtr_thrift_column *column,
     const bool null = i / 8 < column->nulls.size && mtr_bit(column->nulls.data, (int64_t)i);
     if (null)
       memset(out, 0, width);
-    else if (!parse(field, text, out))
-      return fail_parse(i, text, err);
+    else
+      MTR_TRY(mtr_thrift_parse_cell(field, i, text, out, err));
   }
   return MORTAR_OK;
 }

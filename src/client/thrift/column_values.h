@@ -28,6 +28,12 @@ MORTAR_MUST_USE enum mortar_status mtr_thrift_fill_values(const struct mtr_thrif
                                                           const struct mtr_arrow_field *field,
                                                           uint8_t *out, struct mortar_error *err);
 
+/* One cell's text as byte_width bytes of a decimal, date or timestamp; row is for the error, which
+ * is UNSUPPORTED: the text has no exact value. */
+MORTAR_MUST_USE enum mortar_status mtr_thrift_parse_cell(const struct mtr_arrow_field *field,
+                                                         size_t row, struct mtr_span text,
+                                                         uint8_t *out, struct mortar_error *err);
+
 /* The offsets, one more than rows, and the text. text_size is at most INT32_MAX. */
 void mtr_thrift_fill_text(const struct mtr_thrift_column *column, uint8_t *offsets, uint8_t *text);
 
