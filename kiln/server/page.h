@@ -8,6 +8,7 @@
 
 #include "arrow/schema.h"
 #include "codec/thrift/tcli.h"
+#include "kiln/server/rows.h"
 
 /* The most that a page may hold: room for one batch of very long values beyond what rows.c stops
  * at, and far away from Thrift's signed lengths. */
@@ -40,7 +41,7 @@ struct kiln_page_source {
 };
 
 MORTAR_MUST_USE enum mortar_status kiln_page_arrow_new(const struct kiln_page_source *source,
-                                                       bool lz4, bool checksum,
+                                                       const struct kiln_rows_options *options,
                                                        struct kiln_page **out,
                                                        struct mortar_error *err);
 MORTAR_MUST_USE enum mortar_status kiln_page_columns_new(const struct kiln_page_source *source,

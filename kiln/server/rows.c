@@ -82,7 +82,7 @@ static enum mortar_status new_page(struct kiln_rows *rows, struct mortar_error *
     return kiln_page_columns_new(&source, &rows->page, err);
   if (options->layout == MTR_ROWSET_ROWS) return kiln_page_rows_new(&source, &rows->page, err);
   MTR_TRY(mtr_ipc_write_schema(&rows->schema, &rows->schema_message, err));
-  return kiln_page_arrow_new(&source, options->lz4, options->checksum, &rows->page, err);
+  return kiln_page_arrow_new(&source, options, &rows->page, err);
 }
 
 /* Hive's protocols know nothing but the table. */
