@@ -48,6 +48,7 @@ def test_our_recordings_are_decoded():
     status, lines, numbers = decode(OURS)
     assert (status, numbers) == (0, (20, 20, 0)), lines
     assert "1 Thrift exceptions, 1 HTTP errors" in lines
+    assert "38 messages written again: 38 the same bytes, 0 of another form" in lines
     assert "9 Arrow batches with 20 rows, 1 column sets with 3 rows" in lines
     assert "2 Arrow files, 6 batches with 10 rows" in lines
     assert "3 skipped: 1 JSON, 1 other bodies, 1 without a body" in lines
@@ -278,6 +279,27 @@ def test_more_rows_than_declared_are_a_failure(tmp_path):
     assert any("4 rows are declared, the batch holds " in line for line in out)
 
 
+FIRST, SECOND = b"\x0c\0\1\x08\0\1\0\0\0\0\0", b"\x08\0\2\0\0\xa5\x08"
+# Thrift allows these, so they are decoded, and are no failure where they are not written again.
+OTHER_FORMS = {
+    "fields in another order": replace(FIRST + SECOND, SECOND + FIRST),
+    "a field that nobody knows": lambda d: d[:-2] + b"\x08\x7f\1\0\0\0\1\0\0",
+    "a field twice": replace(SECOND, 2 * SECOND),
+    "the old envelope": lambda d: d[4:19] + b"\2" + d[19:],
+}
+
+
+@pytest.mark.parametrize("name", OTHER_FORMS)
+def test_another_form_is_decoded(tmp_path, name):
+    path = copy(tmp_path) / DIRECT
+    lines = path.read_text().splitlines()
+    lines[0] = json.dumps(change("response_b64", OTHER_FORMS[name])(json.loads(lines[0])))
+    path.write_text("\n".join(lines))
+    status, out, numbers = decode(tmp_path / "r")
+    assert (status, numbers) == (0, (20, 20, 0)), out
+    assert "38 messages written again: 37 the same bytes, 1 of another form" in out
+
+
 @pytest.mark.told
 def test_damage_anywhere_is_survived(tmp_path):
     """Bytes of bodies are spoiled at random; decode() refuses any death by signal."""
@@ -446,6 +468,8 @@ def test_shared_recordings_are_decoded(shared):
     status, out, numbers = decode(folder)
     assert (status, numbers) == (0, (wanted, wanted, 0)), out
     assert wanted > 300
+    again = re.search(r"(\d+) messages written again: (\d+) the same bytes, 0 of", "\n".join(out))
+    assert again and again[1] == again[2] and int(again[1]) > 600, out
 
 
 @pytest.mark.told

@@ -38,6 +38,8 @@ void report_print(const struct report *r)
   printf("%zu files\n", r->files);
   if (r->exceptions || r->http_errors)
     printf("%zu Thrift exceptions, %zu HTTP errors\n", r->exceptions, r->http_errors);
+  printf("%zu messages written again: %zu the same bytes, %zu of another form\n",
+         r->same + r->other_form, r->same, r->other_form);
   printf("%zu Arrow batches with %zu rows, %zu column sets with %zu rows\n", r->arrow_batches,
          r->arrow_rows, r->column_sets, r->column_rows);
   if (r->arrow_files)

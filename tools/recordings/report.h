@@ -9,6 +9,7 @@ struct report {
   size_t line;
   size_t files, exchanges, decoded, failed;
   size_t exceptions, http_errors;   /* of the decoded ones: what they were */
+  size_t same, other_form;          /* calls and replies that were written again */
   size_t arrow_batches, arrow_rows; /* inside of Thrift replies */
   size_t column_sets, column_rows;
   size_t arrow_files, file_batches, file_rows;

@@ -1,5 +1,6 @@
 /* One Thrift exchange, to the last byte. A reply must fit its request: name, sequence id, and the
- * struct of the call. Row data is read where it is inline; links are left to whoever fetches them.
+ * struct of the call. Both are written again, to the same bytes. Row data is read where it is
+ * inline; links are left to whoever fetches them.
  */
 #include "tools/recordings/thrift_check.h"
 
@@ -9,6 +10,7 @@
 
 #include "base/error.h"
 #include "codec/thrift/message.h"
+#include "tools/recordings/rewrite_check.h"
 
 enum { ARENA_MAX = 1 << 30, DUMP_MAX = 1 << 30, NAME_MAX_SIZE = 300 };
 
@@ -229,6 +231,12 @@ static bool fits(struct thrift_check *c, const struct decoded *call, const struc
   return true;
 }
 
+static bool rewritten(struct thrift_check *c, const char *what, struct mtr_span bytes,
+                      const struct decoded *d)
+{
+  return rewrite_check(c->report, what, bytes, &d->head, d->info, d->body);
+}
+
 static bool check_reply(struct thrift_check *c, struct mtr_span bytes, const struct decoded *call)
 {
   struct mortar_error err = {0};
@@ -238,7 +246,8 @@ static bool check_reply(struct thrift_check *c, struct mtr_span bytes, const str
     return report_fail(c->report, "reply: %s", err.message);
   dump_if_asked(c->report, "reply", &reply);
   if (!fits(c, call, &reply)) return false;
-  if (reply.head.type != MTR_MESSAGE_EXCEPTION) return check_rows(c, call, &reply);
+  if (reply.head.type != MTR_MESSAGE_EXCEPTION)
+    return rewritten(c, "reply", bytes, &reply) && check_rows(c, call, &reply);
   c->report->exceptions++;
   return true;
 }
@@ -252,7 +261,7 @@ static bool check_request(struct thrift_check *c, struct mtr_span bytes, struct 
   if (call->head.type != MTR_MESSAGE_CALL)
     return report_fail(c->report, "request: it is not a call");
   dump_if_asked(c->report, "request", call);
-  return true;
+  return rewritten(c, "request", bytes, call);
 }
 
 bool thrift_check_exchange(struct thrift_check *c, const struct exchange *x)

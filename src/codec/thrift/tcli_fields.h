@@ -254,7 +254,10 @@
   F(TGetResultSetMetadataResp, 1284, OPT, I32, cache_lookup_result, _)                             \
   F(TGetResultSetMetadataResp, 1285, OPT, I64, uncompressed_bytes, _)                              \
   F(TGetResultSetMetadataResp, 1286, OPT, I64, compressed_bytes, _)                                \
-  F(TGetResultSetMetadataResp, 1287, OPT, BOOL, is_staging_operation, _)
+  F(TGetResultSetMetadataResp, 1287, OPT, BOOL, is_staging_operation, _)                           \
+  F(TGetResultSetMetadataResp, 3329, OPT, I32, reason_for_no_cloud_fetch, _)                       \
+  F(TGetResultSetMetadataResp, 3333, OPT, I64, cache_lookup_latency, _)                            \
+  F(TGetResultSetMetadataResp, 3345, OPT, BOOL, truncated_by_thrift_limit, _)
 
 #define TCLI_TTableSchema(F) F(TTableSchema, 1, REQ, LIST_STRUCT, columns, TColumnDesc)
 
