@@ -18,7 +18,7 @@ import tree
 PUBLIC = "include/mortar"
 BASE, ARROW, CODEC, NET = "src/base", "src/arrow", "src/codec", "src/net"
 AUTH, CLIENT = "src/auth", "src/client"
-SERVER = "kiln/server"
+SERVER, RECORDINGS = "kiln/server", "kiln/recordings"
 
 # folder: what its files may include besides their own folder
 LAYERS = {
@@ -34,10 +34,12 @@ LAYERS = {
     "python": [PUBLIC],
     "cli": [PUBLIC],
     "examples": [PUBLIC],
+    RECORDINGS: [PUBLIC, BASE],
     SERVER: [PUBLIC, BASE, ARROW, CODEC],
     "kiln/engine": [PUBLIC, BASE, ARROW, CODEC, SERVER],
     "kiln/canned": [PUBLIC, BASE, ARROW, CODEC, SERVER],
-    "kiln/python": [PUBLIC, BASE, ARROW, CODEC, SERVER, "kiln/engine"],
+    "kiln/replay": [PUBLIC, BASE, CODEC, RECORDINGS, SERVER],
+    "kiln/python": [PUBLIC, BASE, ARROW, CODEC, SERVER, "kiln/engine", "kiln/replay"],
 }
 FREE = ["tests", "fuzz", "bench", "tools"]
 

@@ -264,7 +264,7 @@ static bool check_request(struct thrift_check *c, struct mtr_span bytes, struct 
   return rewritten(c, "request", bytes, call);
 }
 
-bool thrift_check_exchange(struct thrift_check *c, const struct exchange *x)
+bool thrift_check_exchange(struct thrift_check *c, const struct kiln_recorded *x)
 {
   struct decoded call = {0};
 

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "tools/recordings/arrow_check.h"
-#include "tools/recordings/exchange.h"
+#include "kiln/recordings/exchange.h"
 
 /* What an operation's batches look like, told by an earlier reply of the same file. */
 struct operation {
@@ -28,6 +28,6 @@ void thrift_check_fini(struct thrift_check *c);
 void thrift_check_new_file(struct thrift_check *c);
 
 /* Reports what is wrong with the exchange; true when nothing is. */
-bool thrift_check_exchange(struct thrift_check *c, const struct exchange *x);
+bool thrift_check_exchange(struct thrift_check *c, const struct kiln_recorded *x);
 
 #endif

@@ -1,6 +1,6 @@
 /* Lines of recordings, read with jansson. A body file is looked for beside the recording and in the
  * folder above it, and nowhere else: a recording is somebody else's text. */
-#include "tools/recordings/exchange.h"
+#include "kiln/recordings/exchange.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -10,14 +10,14 @@
 
 #include "base/error.h"
 
-void exchange_init(struct exchange *x)
+void kiln_recorded_init(struct kiln_recorded *x)
 {
   memset(x, 0, sizeof *x);
-  mtr_buf_init(&x->request, NULL, "request body", RECORDING_BODY_MAX);
-  mtr_buf_init(&x->response, NULL, "response body", RECORDING_BODY_MAX);
+  mtr_buf_init(&x->request, NULL, "request body", KILN_RECORDING_MAX);
+  mtr_buf_init(&x->response, NULL, "response body", KILN_RECORDING_MAX);
 }
 
-void exchange_fini(struct exchange *x)
+void kiln_recorded_fini(struct kiln_recorded *x)
 {
   mtr_buf_fini(&x->request);
   mtr_buf_fini(&x->response);
@@ -37,7 +37,7 @@ static enum mortar_status read_stream(FILE *file, const char *path, struct mtr_b
   return MORTAR_OK;
 }
 
-enum mortar_status recording_read_file(const char *path, struct mtr_buf *out,
+enum mortar_status kiln_recording_read(const char *path, struct mtr_buf *out,
                                        struct mortar_error *err)
 {
   FILE *file = fopen(path, "rb");
@@ -103,10 +103,10 @@ static enum mortar_status read_body_file(const char *folder, const char *name, s
   if (!file_name_is_safe(name))
     return mtr_fail(err, MORTAR_INVALID, "response_file: a path that leads elsewhere");
   (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-  if (recording_read_file(path, out, err) == MORTAR_OK) return MORTAR_OK;
+  if (kiln_recording_read(path, out, err) == MORTAR_OK) return MORTAR_OK;
   (void)snprintf(path, sizeof path, "%s/../%s", folder, name);
   mtr_buf_reset(out);
-  return recording_read_file(path, out, err);
+  return kiln_recording_read(path, out, err);
 }
 
 /* Takes a text of the line into out; absent is fine. */
@@ -120,7 +120,7 @@ static enum mortar_status take_base64(json_t *line, const char *key, struct mtr_
   return decode_base64(key, json_string_value(text), json_string_length(text), out, err);
 }
 
-static enum mortar_status take_response(struct exchange *x, json_t *line, const char *folder,
+static enum mortar_status take_response(struct kiln_recorded *x, json_t *line, const char *folder,
                                         struct mortar_error *err)
 {
   json_t *file = json_object_get(line, "response_file");
@@ -158,7 +158,7 @@ static bool is_thrift_path(const char *path)
          strstr(path, "/sql/1.0/endpoints/") || strstr(path, "/cliservice");
 }
 
-static bool is_thrift(const struct exchange *x, json_t *line)
+static bool is_thrift(const struct kiln_recorded *x, json_t *line)
 {
   const char *path = json_string_value(json_object_get(line, "path"));
 
@@ -167,17 +167,17 @@ static bool is_thrift(const struct exchange *x, json_t *line)
   return begins_like_thrift(&x->request) || (path && is_thrift_path(path));
 }
 
-static void set_kind(struct exchange *x, json_t *line)
+static void set_kind(struct kiln_recorded *x, json_t *line)
 {
   if (is_thrift(x, line))
-    x->kind = EXCHANGE_THRIFT;
+    x->kind = KILN_RECORDED_THRIFT;
   else if (x->json_response)
-    x->kind = EXCHANGE_JSON;
+    x->kind = KILN_RECORDED_JSON;
   else
-    x->kind = x->response.size ? EXCHANGE_BODY : EXCHANGE_EMPTY;
+    x->kind = x->response.size ? KILN_RECORDED_BODY : KILN_RECORDED_EMPTY;
 }
 
-static enum mortar_status take_parts(struct exchange *x, json_t *line, const char *folder,
+static enum mortar_status take_parts(struct kiln_recorded *x, json_t *line, const char *folder,
                                      struct mortar_error *err)
 {
   enum mortar_status request = take_base64(line, "request_b64", &x->request, err);
@@ -193,8 +193,8 @@ static enum mortar_status take_parts(struct exchange *x, json_t *line, const cha
   return MORTAR_OK;
 }
 
-enum mortar_status exchange_parse(struct exchange *x, struct mtr_span line, const char *folder,
-                                  struct mortar_error *err)
+enum mortar_status kiln_recorded_parse(struct kiln_recorded *x, struct mtr_span line,
+                                       const char *folder, struct mortar_error *err)
 {
   json_error_t why;
   json_t *root = json_loadb((const char *)line.data, line.size, JSON_ALLOW_NUL, &why);
@@ -202,7 +202,7 @@ enum mortar_status exchange_parse(struct exchange *x, struct mtr_span line, cons
 
   mtr_buf_reset(&x->request);
   mtr_buf_reset(&x->response);
-  x->kind = EXCHANGE_THRIFT; /* a line that can't be read counts as one that was wanted */
+  x->kind = KILN_RECORDED_THRIFT; /* a line that can't be read counts as one that was wanted */
   if (!root) return mtr_fail(err, MORTAR_INVALID, "not JSON: %s", why.text);
   if (json_is_object(root))
     st = take_parts(x, root, folder, err);
