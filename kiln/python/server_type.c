@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "kiln/engine/duckdb/duck_engine.h"
+#include "kiln/replay/replay.h"
 #include "kiln/server/server.h"
 
 enum { MAX_WORDS = 16, LOOK_MS = 100 };
@@ -15,6 +16,7 @@ enum { MAX_WORDS = 16, LOOK_MS = 100 };
 typedef struct {
   PyObject_HEAD struct kiln_server *server; /* NULL: stopped */
   struct duck_engine *engine;
+  struct kiln_replay *replay;
   pthread_mutex_t lock; /* guards stopped */
   pthread_cond_t changed;
   bool stopped;
@@ -28,22 +30,25 @@ struct start_options {
   struct kiln_options server;
   struct duck_engine_options engine;
   const char *words[MAX_WORDS + 1];
+  const char *replay;
 };
 
 /* ---- Start -------------------------------------------------------------------------------- */
 
 const char kiln_server_type_start_doc[] =
-    "start(library, setup_sql, work_folder, translator, *, address=None, port=0, tls=False,\n"
-    "      cert_file=None, key_file=None, cert_out=None, workers=0, batch_rows=0,\n"
-    "      page_batches=0, checksum=False, columns=False, protocol=None, token=None, "
-    "faults=False,\n"
-    "      faults_file=None, session_idle_ms=0, operation_idle_ms=0)\n--\n\n"
-    "Start a server on the DuckDB engine and return it.";
+    "start(*, library='', setup_sql='', work_folder='', translator=(), replay=None, address=None,\n"
+    "      port=0, tls=False, cert_file=None, key_file=None, cert_out=None, workers=0,\n"
+    "      batch_rows=0, page_batches=0, checksum=False, columns=False, protocol=None,\n"
+    "      token=None, faults=False, faults_file=None, session_idle_ms=0, "
+    "operation_idle_ms=0)\n--\n\n"
+    "Start a server and return it: on the recordings that replay names, or else on the DuckDB\n"
+    "engine, which needs the first four.";
 
 static int read_words(PyObject *translator, struct start_options *options)
 {
-  Py_ssize_t i, count = PyTuple_GET_SIZE(translator);
+  Py_ssize_t i, count = translator ? PyTuple_GET_SIZE(translator) : 0;
 
+  if (options->replay) return 0;
   if (count < 1 || count > MAX_WORDS) {
     PyErr_Format(PyExc_ValueError, "translator has 1 to %d words, not %zd", MAX_WORDS, count);
     return -1;
@@ -59,22 +64,22 @@ static int read_words(PyObject *translator, struct start_options *options)
 static int read_options(PyObject *args, PyObject *kwargs, struct start_options *options)
 {
   static char *names[] = {
-      "library",      "setup_sql",       "work_folder",       "translator", "address", "port",
-      "tls",          "cert_file",       "key_file",          "cert_out",   "workers", "batch_rows",
-      "page_batches", "checksum",        "columns",           "protocol",   "token",   "faults",
-      "faults_file",  "session_idle_ms", "operation_idle_ms", NULL};
+      "library",    "setup_sql",    "work_folder",     "translator",        "replay",   "address",
+      "port",       "tls",          "cert_file",       "key_file",          "cert_out", "workers",
+      "batch_rows", "page_batches", "checksum",        "columns",           "protocol", "token",
+      "faults",     "faults_file",  "session_idle_ms", "operation_idle_ms", NULL};
   struct kiln_options *server = &options->server;
   PyObject *translator = NULL;
   int tls = 0, checksum = 0, columns = 0, faults = 0;
   long long batch_rows = 0, page_batches = 0, session_idle = 0, operation_idle = 0;
 
   if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "sssO!|$zipzzziLLppzzpzLL:start", names, &options->engine.library,
+          args, kwargs, "|$sssO!zzipzzziLLppzzpzLL:start", names, &options->engine.library,
           &options->engine.setup_sql, &options->engine.work_folder, &PyTuple_Type, &translator,
-          &server->address, &server->port, &tls, &server->cert_file, &server->key_file,
-          &server->cert_out, &server->workers, &batch_rows, &page_batches, &checksum, &columns,
-          &server->protocol, &server->token, &faults, &server->faults_file, &session_idle,
-          &operation_idle))
+          &options->replay, &server->address, &server->port, &tls, &server->cert_file,
+          &server->key_file, &server->cert_out, &server->workers, &batch_rows, &page_batches,
+          &checksum, &columns, &server->protocol, &server->token, &faults, &server->faults_file,
+          &session_idle, &operation_idle))
     return -1;
   server->tls = tls != 0;
   server->checksum = checksum != 0;
@@ -90,9 +95,17 @@ static int read_options(PyObject *args, PyObject *kwargs, struct start_options *
 static enum mortar_status start_native(const struct start_options *options, ServerObject *self,
                                        struct mortar_error *err)
 {
-  MTR_TRY(duck_engine_new(&options->engine, &self->engine, err));
-  MTR_TRY(kiln_server_start(&options->server, &duck_engine_functions, self->engine, &self->server,
-                            err));
+  const struct kiln_engine *functions = &duck_engine_functions;
+
+  if (options->replay) {
+    functions = &kiln_replay_engine;
+    MTR_TRY(kiln_replay_new(options->replay, &self->replay, err));
+  } else {
+    MTR_TRY(duck_engine_new(&options->engine, &self->engine, err));
+  }
+  MTR_TRY(kiln_server_start(&options->server, functions,
+                            options->replay ? (void *)self->replay : (void *)self->engine,
+                            &self->server, err));
   self->port = kiln_server_port(self->server);
   return MORTAR_OK;
 }
@@ -141,12 +154,15 @@ static void stop_native(ServerObject *self)
 {
   struct kiln_server *server = self->server;
   struct duck_engine *engine = self->engine;
+  struct kiln_replay *replay = self->replay;
 
   self->server = NULL;
   self->engine = NULL;
+  self->replay = NULL;
   if (self->pid != getpid()) return;
   Py_BEGIN_ALLOW_THREADS kiln_server_stop(server);
   duck_engine_free(engine);
+  kiln_replay_free(replay);
   mark_stopped(self);
   Py_END_ALLOW_THREADS
 }
@@ -208,6 +224,17 @@ static PyObject *server_duckdb(PyObject *self, void *closure)
   return PyUnicode_FromString(duck_engine_version(engine));
 }
 
+static PyObject *server_recorded(PyObject *self, void *closure)
+{
+  struct kiln_replay_counts counts;
+
+  (void)closure;
+  if (!SERVER(self)->replay) Py_RETURN_NONE;
+  counts = kiln_replay_count(SERVER(self)->replay);
+  return Py_BuildValue("nnnn", (Py_ssize_t)counts.files, (Py_ssize_t)counts.exchanges,
+                       (Py_ssize_t)counts.statements, (Py_ssize_t)counts.passed_over);
+}
+
 static int server_traverse(PyObject *self, visitproc visit, void *arg)
 {
   Py_VISIT(Py_TYPE(self));
@@ -236,6 +263,9 @@ static PyMethodDef methods[] = {
 static PyGetSetDef getset[] = {
     {"port", server_port, NULL, "The port that it listens on.", NULL},
     {"duckdb_version", server_duckdb, NULL, "Of the DuckDB in use; None once stopped.", NULL},
+    {"recorded", server_recorded, NULL,
+     "What a replay has read: files, exchanges, statements, lines passed over. None otherwise.",
+     NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyType_Slot slots[] = {{Py_tp_doc, "A running Kiln; made by start()."},

@@ -14,21 +14,6 @@ enum { POLL_MS = 1000 };
 
 /* ---- Refusing ----------------------------------------------------------------------------- */
 
-static void refuse_handle(struct kiln_exchange *x, const struct mtr_TOperationHandle *handle)
-{
-  struct mtr_span guid = mtr_span_of(NULL, 0);
-  struct kiln_error error;
-  char text[37];
-
-  if (handle && handle->operation_id) guid = handle->operation_id->guid;
-  mtr_uuid_text(guid, text);
-  kiln_fail(&error, "08000",
-            "Invalid OperationHandle: OperationHandle [opType=EXECUTE_STATEMENT, "
-            "getHandleIdentifier()=%s]",
-            text);
-  kiln_exchange_refuse(x, &error);
-}
-
 static void refuse(struct kiln_exchange *x, const char *sqlstate, const char *text)
 {
   struct kiln_error error;
@@ -218,7 +203,7 @@ static void on_status(struct kiln_exchange *x)
   struct kiln_operation *op = kiln_operation_find(x->core, req->operation_handle);
 
   if (!op)
-    refuse_handle(x, req->operation_handle);
+    kiln_operation_refuse(x, req->operation_handle);
   else if (op->state == MTR_OPERATION_RUNNING)
     kiln_operation_wait(op, x, POLL_MS, status_known);
   else
@@ -263,7 +248,7 @@ static void on_fetch(struct kiln_exchange *x)
   const char *why = op ? why_no_fetch(op, req) : NULL;
 
   if (!op)
-    refuse_handle(x, req->operation_handle);
+    kiln_operation_refuse(x, req->operation_handle);
   else if (req->fetch_type == FETCH_LOG)
     fetch_log(x);
   else if (ended_badly(op))
@@ -283,7 +268,7 @@ static void on_metadata(struct kiln_exchange *x)
   const char *why = op ? why_no_rows(op) : NULL;
 
   if (!op)
-    refuse_handle(x, req->operation_handle);
+    kiln_operation_refuse(x, req->operation_handle);
   else if (ended_badly(op))
     refuse_ended(x, op);
   else if (why)
@@ -298,7 +283,7 @@ static void on_close(struct kiln_exchange *x)
   struct kiln_operation *op = kiln_operation_find(x->core, req->operation_handle);
 
   if (!op) {
-    refuse_handle(x, req->operation_handle);
+    kiln_operation_refuse(x, req->operation_handle);
     return;
   }
   kiln_operation_close(op);
@@ -311,7 +296,7 @@ static void on_cancel(struct kiln_exchange *x)
   struct kiln_operation *op = kiln_operation_find(x->core, req->operation_handle);
 
   if (!op) {
-    refuse_handle(x, req->operation_handle);
+    kiln_operation_refuse(x, req->operation_handle);
     return;
   }
   kiln_operation_cancel(op);

@@ -22,6 +22,7 @@ void kiln_fail(struct kiln_error *err, const char *sqlstate, const char *fmt, ..
  * "TIMESTAMP_NTZ". The server derives it from the Arrow type when the engine's schema has no field
  * metadata "Spark:DataType:SqlName". */
 
+struct kiln_exchange; /* kiln/server/exchange.h */
 struct mtr_TSparkParameter;
 struct mtr_thrift_values; /* codec/thrift/binary.h */
 
@@ -53,6 +54,9 @@ struct kiln_engine {
   const char *name; /* for /kiln/stats and the log */
   bool inline_ok;   /* execute never blocks: call it on the loop thread, no worker hop */
   bool metadata_ok; /* execute answers statements with metadata, in JDBC's columns */
+  /* Answers every call itself, on the loop thread and at once: there are no sessions and operations
+   * of the server's then, and no use for the functions below. NULL: the server's handlers do. */
+  void (*answer)(void *engine, struct kiln_exchange *x);
   /* settings is OpenSession's configuration, a map of strings that is empty where there is none;
    * it may have "use:database", which is the schema already. */
   bool (*open_session)(void *engine, const char *catalog, const char *schema,

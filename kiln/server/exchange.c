@@ -175,7 +175,10 @@ void kiln_exchange_dispatch(struct kiln_exchange *x)
     return;
   }
   if (x->core->faults && kiln_fault_on_call(x)) return;
-  x->call->handle(x);
+  if (x->core->engine->answer)
+    x->core->engine->answer(x->core->engine_ctx, x);
+  else
+    x->call->handle(x);
 }
 
 /* ---- Time --------------------------------------------------------------------------------- */

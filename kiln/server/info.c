@@ -63,15 +63,23 @@ static void refuse(struct kiln_exchange *x, int32_t type)
   kiln_exchange_reply(x, &resp);
 }
 
-void kiln_info_on_get(struct kiln_exchange *x)
+void kiln_info_answer(struct kiln_exchange *x)
 {
   const struct mtr_TGetInfoReq *req = x->request;
   const struct info *info = find(req->info_type);
 
-  if (!kiln_session_find(x->core, req->session_handle))
-    kiln_session_refuse(x, req->session_handle);
-  else if (info)
+  if (info)
     reply(x, info);
   else
     refuse(x, req->info_type);
+}
+
+void kiln_info_on_get(struct kiln_exchange *x)
+{
+  const struct mtr_TGetInfoReq *req = x->request;
+
+  if (kiln_session_find(x->core, req->session_handle))
+    kiln_info_answer(x);
+  else
+    kiln_session_refuse(x, req->session_handle);
 }

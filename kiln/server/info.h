@@ -4,6 +4,9 @@
 
 #include "kiln/server/exchange.h"
 
+/* Answers without looking at the session. */
+void kiln_info_answer(struct kiln_exchange *x);
+
 void kiln_info_on_get(struct kiln_exchange *x); /* handler of GetInfo */
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "codec/thrift/metadata.h"
 #include "kiln/server/faults.h"
 #include "kiln/server/reply.h"
@@ -264,6 +265,21 @@ struct kiln_operation *kiln_operation_find(struct kiln_core *core,
   }
   touch(op);
   return op;
+}
+
+void kiln_operation_refuse(struct kiln_exchange *x, const struct mtr_TOperationHandle *handle)
+{
+  struct mtr_span guid = mtr_span_of(NULL, 0);
+  struct kiln_error error;
+  char text[37];
+
+  if (handle && handle->operation_id) guid = handle->operation_id->guid;
+  mtr_uuid_text(guid, text);
+  kiln_fail(&error, "08000",
+            "Invalid OperationHandle: OperationHandle [opType=EXECUTE_STATEMENT, "
+            "getHandleIdentifier()=%s]",
+            text);
+  kiln_exchange_refuse(x, &error);
 }
 
 /* ---- Waiting ------------------------------------------------------------------------------ */

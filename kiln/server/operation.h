@@ -83,6 +83,9 @@ void kiln_operation_page(struct kiln_operation *op, struct kiln_exchange *x, int
 struct kiln_operation *kiln_operation_find(struct kiln_core *core,
                                            const struct mtr_TOperationHandle *handle);
 
+/* Answers that there is no such operation. Frees x. */
+void kiln_operation_refuse(struct kiln_exchange *x, const struct mtr_TOperationHandle *handle);
+
 /* Runs, or makes a page. */
 bool kiln_operation_at_work(const struct kiln_operation *op);
 

@@ -24,7 +24,8 @@ class Kiln:
 
     def __init__(self, folder: pathlib.Path, *options: str) -> None:
         ready, log = folder / "ready", folder / "log"
-        command = [sys.executable, "-m", "mortar.kiln", "--ready-file", str(ready), *options]
+        ready.unlink(missing_ok=True)  # of an earlier one
+        command = [sys.executable, "-m", "mortar.kiln", *options, "--ready-file", str(ready)]
         with open(log, "w") as out:
             self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
         self.uri = wait_for_uri(self.process, ready, log)

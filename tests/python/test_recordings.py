@@ -15,18 +15,14 @@ import struct
 import subprocess
 
 import pytest
-from conftest import ROOT, built
+from conftest import built
 
 pa = pytest.importorskip("pyarrow")
-frame = pytest.importorskip("lz4.frame")
+pytest.importorskip("lz4.frame")
 pytest.importorskip("thrift")
 pytest.importorskip("databricks.sql")
-from databricks.sql.thrift_api.TCLIService import TCLIService  # noqa: E402
-from thrift.protocol.TBinaryProtocol import TBinaryProtocol  # noqa: E402
-from thrift.Thrift import TMessageType  # noqa: E402
-from thrift.transport.TTransport import TMemoryBuffer  # noqa: E402
+from recordings_support import LZ4, OURS, body, lines_of, parse, reply_bytes, unpack  # noqa: E402
 
-OURS = ROOT / "tests" / "fixtures" / "recordings"
 SEED = int(os.environ["MORTAR_SEED"])  # conftest.py chooses one
 LAST = re.compile(r"(\d+) exchanges, (\d+) decoded, (\d+) failed")
 
@@ -46,10 +42,10 @@ def decode(*args):
 
 def test_our_recordings_are_decoded():
     status, lines, numbers = decode(OURS)
-    assert (status, numbers) == (0, (20, 20, 0)), lines
+    assert (status, numbers) == (0, (32, 32, 0)), lines
     assert "1 Thrift exceptions, 1 HTTP errors" in lines
-    assert "38 messages written again: 38 the same bytes, 0 of another form" in lines
-    assert "9 Arrow batches with 20 rows, 1 column sets with 3 rows" in lines
+    assert "62 messages written again: 62 the same bytes, 0 of another form" in lines
+    assert "13 Arrow batches with 28 rows, 2 column sets with 6 rows" in lines
     assert "2 Arrow files, 6 batches with 10 rows" in lines
     assert "3 skipped: 1 JSON, 1 other bodies, 1 without a body" in lines
 
@@ -77,7 +73,7 @@ def test_values_are_the_rows():
     _, lines, _ = decode(OURS, "--values")
     rows = [json.loads(line) for line in lines if line.startswith("{")]
     direct = [r["row"] for r in rows if r["file"].endswith("direct-results.jsonl")]
-    assert len(rows) == 30 and len(direct) == 10
+    assert len(rows) == 38 and len(direct) == 10
     assert direct[:5] == direct[5:]
     assert [r[:3] for r in direct[:3]] == [["1", "a", "1.50"], ["2", None, None], [None, "ccc", "-3.25"]]
     assert [r[1] for r in direct[3:5]] == ["\u00e4\u20ac", ""]
@@ -85,10 +81,6 @@ def test_values_are_the_rows():
 
 
 # ---- Broken recordings ----------------------------------------------------------------------
-
-
-def body(line, key):
-    return base64.b64decode(line[key])
 
 
 def put(line, key, data):
@@ -134,7 +126,6 @@ def without(key):
 
 BATCH = re.compile(rb"(\x0b\x00\x01\x00\x00..)\xff\xff\xff\xff...\x00", re.DOTALL)  # field 1, a message
 ROWS = b"\x0a\0\2"  # the head of field 2, an i64
-LZ4 = b"\x04\x22\x4d\x18"
 DIRECT, PAGES, FILES = "thrift/direct-results.jsonl", "thrift/pages.jsonl", "cloudfetch/files.jsonl"
 
 # file, line, what happens to it, what must be said
@@ -259,14 +250,14 @@ def test_line_that_is_none(tmp_path, text):
     path = copy(tmp_path) / DIRECT
     path.write_text(path.read_text() + text)
     status, out, numbers = decode(tmp_path / "r")
-    assert status == 1 and numbers[1:] == (20, 1), out
+    assert status == 1 and numbers[1:] == (32, 1), out
     assert any(line.startswith(f"{path}:6: ") for line in out), out
 
 
 def test_blank_lines_and_carriage_returns_are_fine(tmp_path):
     path = copy(tmp_path) / DIRECT
     path.write_text(path.read_text().replace("\n", "\r\n\n"))
-    assert decode(tmp_path / "r")[2] == (20, 20, 0)
+    assert decode(tmp_path / "r")[2] == (32, 32, 0)
 
 
 def test_more_rows_than_declared_are_a_failure(tmp_path):
@@ -296,8 +287,8 @@ def test_another_form_is_decoded(tmp_path, name):
     lines[0] = json.dumps(change("response_b64", OTHER_FORMS[name])(json.loads(lines[0])))
     path.write_text("\n".join(lines))
     status, out, numbers = decode(tmp_path / "r")
-    assert (status, numbers) == (0, (20, 20, 0)), out
-    assert "38 messages written again: 37 the same bytes, 1 of another form" in out
+    assert (status, numbers) == (0, (32, 32, 0)), out
+    assert "62 messages written again: 61 the same bytes, 1 of another form" in out
 
 
 @pytest.mark.told
@@ -330,7 +321,7 @@ def test_files_that_are_none(tmp_path):
     os.mkfifo(folder / "e.jsonl")
     (folder / "notes.txt").write_text("no recording")
     status, out, numbers = decode(folder)
-    assert status == 1 and numbers == (24, 20, 4), out
+    assert status == 1 and numbers == (36, 32, 4), out
     for named in ("a.jsonl:1: not JSON", "a.jsonl:2: not JSON", "b.jsonl:1: not JSON", "c.jsonl: "):
         assert any(f"{folder}/{named}" in line for line in out), (named, out)
 
@@ -371,28 +362,6 @@ def read_theirs(data):
     return pa.ipc.open_stream(data).read_all()
 
 
-def unpack(data):
-    """One frame or several, or no frame at all."""
-    plain = b""
-    while data[:4] == LZ4:
-        decoder = frame.LZ4FrameDecompressor()
-        plain += decoder.decompress(data)
-        data = decoder.unused_data or b""
-    return plain + data
-
-
-def parse(data):
-    """(call, struct) of a Thrift message, by other people's code."""
-    protocol = TBinaryProtocol(TMemoryBuffer(data))
-    call, kind, _ = protocol.readMessageBegin()
-    if kind == TMessageType.EXCEPTION:
-        return call, None
-    request = kind == TMessageType.CALL
-    box = getattr(TCLIService, call + ("_args" if request else "_result"))()
-    box.read(protocol)
-    return call, box.req if request else box.success
-
-
 class Streams:
     """The Arrow streams of one file: what our decoder has to read."""
 
@@ -401,17 +370,11 @@ class Streams:
         self.metadata = {}
         self.found = []
         self.exchanges = 0
-        for line in path.read_text().splitlines():
-            self.add(json.loads(line))
-
-    def reply_bytes(self, line):
-        if "response_file" not in line:
-            return body(line, "response_b64") if "response_b64" in line else b""
-        beside = self.folder / line["response_file"]
-        return (beside if beside.exists() else self.folder.parent / line["response_file"]).read_bytes()
+        for line in lines_of(path):
+            self.add(line)
 
     def add(self, line):
-        data = self.reply_bytes(line)
+        data = reply_bytes(line, self.folder)
         if line["path"].startswith("/sql/") and "request_b64" in line:
             self.exchanges += 1
             if line["status"] == 200:
@@ -459,7 +422,7 @@ def compare(bridge, folder):
 
 
 def test_our_batches_are_pyarrow_s(bridge):
-    assert compare(bridge, OURS) == (11, 30)
+    assert compare(bridge, OURS) == (15, 38)
 
 
 def test_shared_recordings_are_decoded(shared):

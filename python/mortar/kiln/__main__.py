@@ -11,6 +11,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from .. import __version__
 from . import INSTALL
@@ -41,19 +42,28 @@ def _number(low: int, high: int) -> Callable[[str], int]:
     return parse
 
 
-def _arguments(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="kiln",
-        description="A local SQL warehouse to develop and test against.",
-        epilog="example: kiln --port 8080 --token secret",
-    )
+def _add_server_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--version", action="version", version=f"kiln {__version__}")
-    rows = _number(1, 1_000_000_000)
     add("--port", type=_number(0, 65535), default=0, metavar="N", help="the port; a free one otherwise")
     add("--address", metavar="A", help="where to listen; 127.0.0.1 otherwise")
     add("--tls", action="store_true", help="HTTPS with a self-signed certificate")
     add("--token", metavar="T", help="refuse other access tokens than this one; any or none is taken otherwise")
+    add("--faults", metavar="FILE|on",
+        help="faults by script: a JSON file, or 'on' for POST /kiln/faults only")
+    add("--ready-file", type=Path, metavar="F", help="a file to write the URL to once it is ready")
+
+
+def _warehouse_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="kiln",
+        description="A local SQL warehouse to develop and test against.",
+        epilog="example: kiln --port 8080 --token secret. "
+        "Another mode, kiln replay DIR, answers from recordings: see kiln replay --help.",
+    )
+    _add_server_options(parser)
+    add = parser.add_argument
+    rows = _number(1, 1_000_000_000)
     add("--batch-rows", type=rows, default=0, metavar="N", help="rows of one Arrow batch; 4096")
     add("--page-batches", type=rows, default=0, metavar="N",
         help="Arrow batches of one page; as many as the page holds otherwise")
@@ -65,14 +75,30 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         "(0 to 9), SPARK_V1 to SPARK_V9 (0xA501 to 0xA509); the newest otherwise")
     add("--workers", type=_number(1, 256), default=0, metavar="N",
         help="statements that run at once; 8")
-    add("--faults", metavar="FILE|on",
-        help="faults by script: a JSON file, or 'on' for POST /kiln/faults only")
     add("--session-idle-ms", type=rows, default=0, metavar="N",
         help="sessions end after so long without a call; never otherwise")
     add("--operation-idle-ms", type=rows, default=0, metavar="N",
         help="results are dropped after so long without a call; never otherwise")
-    add("--ready-file", type=Path, metavar="F", help="a file to write the URL to once it is ready")
-    arguments = parser.parse_args(argv)
+    return parser
+
+
+def _replay_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="kiln replay",
+        description="Answers as a warehouse did while it was recorded: the calls of one .jsonl file, or "
+        "of all such files in a folder and below it.",
+        epilog="example: kiln replay recordings --port 8080",
+    )
+    parser.add_argument("replay", metavar="DIR", help="the folder, or one file")
+    _add_server_options(parser)
+    return parser
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    argv = sys.argv[1:] if argv is None else argv
+    replays = argv[:1] == ["replay"]
+    parser = _replay_parser() if replays else _warehouse_parser()
+    arguments = parser.parse_args(argv[1:] if replays else argv, argparse.Namespace(replay=None))
     if arguments.ready_file and not arguments.ready_file.parent.is_dir():
         parser.error(f"--ready-file: {arguments.ready_file.parent} is not a folder")
     return arguments
@@ -112,7 +138,25 @@ def _lines_to_paste(url: str, token: str, certificate: str | None) -> dict[str, 
     }
 
 
-def _announce(url: str, arguments: argparse.Namespace, certificate: str | None) -> None:
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _what_is_there(server: Any) -> list[str]:
+    """The lines that say what can be asked."""
+    if server.recorded is None:
+        return [
+            "try: SELECT carrier, count(*) FROM samples.nycflights.flights GROUP BY carrier",
+            "Ctrl-C ends it; what you created is gone then.",
+        ]
+    files, calls, statements, passed_over = server.recorded
+    lines = [f"recorded: {_count(statements, 'statement')} in {_count(calls, 'call')} of {_count(files, 'file')}"]
+    if passed_over:
+        lines.append(f"passed over: {_count(passed_over, 'line')} without a Thrift call that can be answered")
+    return [*lines, "Ctrl-C ends it."]
+
+
+def _announce(server: Any, url: str, arguments: argparse.Namespace, certificate: str | None) -> None:
     token = arguments.token or "any"
     print(f"Kiln is ready: {url}{HTTP_PATH}")
     if certificate:
@@ -120,12 +164,33 @@ def _announce(url: str, arguments: argparse.Namespace, certificate: str | None) 
     print(f"  access token: {token}")
     for client, line in _lines_to_paste(url, token, certificate).items():
         print(f"  {client}: {line}")
-    print("  try: SELECT carrier, count(*) FROM samples.nycflights.flights GROUP BY carrier")
-    print("  Ctrl-C ends it; what you created is gone then.", flush=True)
+    for line in _what_is_there(server):
+        print(f"  {line}")
+    sys.stdout.flush()
     if arguments.ready_file:
         part = arguments.ready_file.with_name(arguments.ready_file.name + ".part")
         part.write_text(f"{url}{HTTP_PATH}\n", encoding="utf-8")
         part.replace(arguments.ready_file)  # readers never see half a line
+
+
+def _engine_options(arguments: argparse.Namespace, work_folder: str) -> dict[str, Any]:
+    """What start() needs for what stands behind the server."""
+    if arguments.replay is not None:
+        return {"replay": arguments.replay}
+    return {
+        "library": _library(),
+        "setup_sql": _setup_sql(work_folder),
+        "work_folder": work_folder,
+        "translator": (sys.executable, "-m", "mortar.kiln.translator"),
+        "workers": arguments.workers,
+        "batch_rows": arguments.batch_rows,
+        "page_batches": arguments.page_batches,
+        "checksum": arguments.checksum,
+        "columns": arguments.columns,
+        "protocol": arguments.protocol,
+        "session_idle_ms": arguments.session_idle_ms,
+        "operation_idle_ms": arguments.operation_idle_ms,
+    }
 
 
 def _serve(arguments: argparse.Namespace, work_folder: str) -> None:
@@ -134,25 +199,14 @@ def _serve(arguments: argparse.Namespace, work_folder: str) -> None:
     certificate = os.path.join(work_folder, "certificate.pem") if arguments.tls else None
     try:
         server = _kiln.start(
-            library=_library(),
-            setup_sql=_setup_sql(work_folder),
-            work_folder=work_folder,
-            translator=(sys.executable, "-m", "mortar.kiln.translator"),
+            **_engine_options(arguments, work_folder),
             address=arguments.address,
             port=arguments.port,
             tls=arguments.tls,
             cert_out=certificate,
-            workers=arguments.workers,
-            batch_rows=arguments.batch_rows,
-            page_batches=arguments.page_batches,
-            checksum=arguments.checksum,
-            columns=arguments.columns,
-            protocol=arguments.protocol,
             token=arguments.token,
             faults=arguments.faults is not None,
             faults_file=None if arguments.faults == "on" else arguments.faults,
-            session_idle_ms=arguments.session_idle_ms,
-            operation_idle_ms=arguments.operation_idle_ms,
         )
     except _kiln.Error as error:
         raise SystemExit(f"kiln: {error}") from None
@@ -160,7 +214,7 @@ def _serve(arguments: argparse.Namespace, work_folder: str) -> None:
         host = arguments.address or "127.0.0.1"
         host = f"[{host}]" if ":" in host else host
         scheme = "https" if arguments.tls else "http"
-        _announce(f"{scheme}://{host}:{server.port}", arguments, certificate)
+        _announce(server, f"{scheme}://{host}:{server.port}", arguments, certificate)
         server.wait()
     finally:
         server.stop()

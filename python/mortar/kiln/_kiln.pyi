@@ -8,15 +8,18 @@ class Server:
     def port(self) -> int: ...
     @property
     def duckdb_version(self) -> str | None: ...
+    @property
+    def recorded(self) -> tuple[int, int, int, int] | None: ...
     def stop(self) -> None: ...
     def wait(self) -> None: ...
 
 def start(
-    library: str,
-    setup_sql: str,
-    work_folder: str,
-    translator: tuple[str, ...],
     *,
+    library: str = "",
+    setup_sql: str = "",
+    work_folder: str = "",
+    translator: tuple[str, ...] = (),
+    replay: str | None = None,
     address: str | None = None,
     port: int = 0,
     tls: bool = False,
