@@ -58,7 +58,8 @@ extern "C" {
   X(PROTOCOL, "the reply is malformed", "08S01")                                                   \
   X(CORRUPT, "the result data is corrupt", "22000")                                                \
   X(SERVER, "the server refused the statement", "HY000")                                           \
-  X(CANCELED, "the statement was canceled", "57014")
+  X(CANCELED, "the statement was canceled", "57014")                                               \
+  X(FILE, "a file of this machine can't be read or written", "58030")
 
 enum mortar_status {
 #define X(name, text, sqlstate) MORTAR_##name,
@@ -81,6 +82,7 @@ struct mortar_error {
   enum mortar_outcome outcome;
   int32_t http_status; /* 0: no HTTP status was involved */
   int32_t server_code; /* the server's own error number, 0 when it gave none */
+  int32_t os_error;    /* with FILE: errno, 0 when the system had no say in it */
   bool session_lost;   /* the session is gone: open another */
   char sqlstate[6];    /* five characters and NUL */
   char query_id[37];   /* 8-4-4-4-12 text, empty while the statement has no id */
@@ -371,6 +373,47 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_metadata(
  * became of the first request. Without it that is done only for texts that plainly read. */
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_idempotent(
     struct mortar_statement *stmt, bool idempotent, struct mortar_error *err);
+
+/* PUT, GET and REMOVE move files between this machine and a volume of the server's: the server
+ * answers with a link, and execute does the rest. This says what of the machine they may touch.
+ *
+ * A file must lie in one of folders, or be one of them, with all symbolic links resolved. A GET
+ * writes to a temporary file beside the one that is named and renames it when it is whole: what was
+ * there before stays otherwise. REMOVE touches no file and needs no folder.
+ *
+ * Where a PUT names its file '__input_stream__' the bytes are read's, and where a GET names it
+ * '__output_stream__' they go to write. All three functions are called on the thread that
+ * executes, return 0 or, for a failure, anything else (execute then fails with INTERRUPTED), and
+ * must not use the statement. */
+struct mortar_volume {
+  const char *const *folders;
+  size_t folder_count;
+  /* Puts up to size bytes into data; *n 0: that was all. */
+  int (*read)(void *ctx, void *data, size_t size, size_t *n);
+  /* Of what read gives in all; -1: not known, then it is kept in a temporary file first, since
+   * stores want to be told. A number that is wrong fails. */
+  int64_t read_size;
+  /* Takes all of data. */
+  int (*write)(void *ctx, const void *data, size_t size);
+  /* NULL, or back to where it was when execute began; what was written is void. With it a transfer
+   * that broke may be tried again. */
+  int (*rewind)(void *ctx);
+  void *ctx;
+};
+
+/* Copied; ctx must live until execute returns. It holds for each execute until the next set_volume
+ * or set_sql, so it is said behind set_sql; volume NULL: nothing of the machine. Statements that
+ * are none of the three take no notice.
+ *
+ * After a transfer the result has the columns of the server's answer and no row. execute fails
+ * with INVALID, and sends nothing, when a PUT or GET has neither folder nor function; with INVALID
+ * when the file lies elsewhere, FILE when it can't be read or written, and HTTP with http_status
+ * when the store said no. GET and REMOVE are sent again as reads are, PUT as a write is. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_set_volume(
+    struct mortar_statement *stmt, const struct mortar_volume *volume, struct mortar_error *err);
+
+/* True when its text is a PUT, GET or REMOVE, by the first word. */
+MORTAR_API bool mortar_statement_is_volume(const struct mortar_statement *stmt);
 
 /* Runs it and waits until the server has finished it or has sent its first rows. A call that gives
  * up earlier returns at once; the library's background thread then cancels the statement as soon as

@@ -24,6 +24,7 @@ static const char *class_name(const struct mortar_error *err)
       return "InvalidServerResponseError";
     case MORTAR_SERVER:
       return err->query_id[0] ? "ServerOperationError" : "DatabaseError";
+    case MORTAR_FILE: /* without an os_error; see native_raise */
     case MORTAR_OK:
     case MORTAR_MORE:
     case MORTAR_NOMEM:
@@ -109,12 +110,24 @@ static PyObject *make_message(struct native_state *state, const struct mortar_er
   return renamed;
 }
 
+/* As open() would: FileNotFoundError and its like, by the number. */
+static PyObject *raise_os_error(const struct mortar_error *err)
+{
+  PyObject *text = PyUnicode_DecodeUTF8(err->message, (Py_ssize_t)strlen(err->message), "replace");
+  PyObject *args = text ? Py_BuildValue("(iN)", (int)err->os_error, text) : NULL;
+
+  if (args) PyErr_SetObject(PyExc_OSError, args);
+  Py_XDECREF(args);
+  return NULL;
+}
+
 PyObject *native_raise(struct native_state *state, const struct mortar_error *err)
 {
   PyObject *class = NULL, *message = NULL, *context = NULL, *exception = NULL;
 
   if (PyErr_Occurred()) return NULL;
   if (err->status == MORTAR_NOMEM) return PyErr_NoMemory();
+  if (err->status == MORTAR_FILE && err->os_error) return raise_os_error(err);
   class = class_of(state, class_name(err));
   message = class ? make_message(state, err) : NULL;
   context = message ? make_context(err) : NULL;

@@ -73,7 +73,8 @@ struct mtr_answer {
   bool closed;     /* the server has closed the operation: never name it again */
   bool has_schema; /* schema holds the encapsulated Arrow Schema message, empty: no columns */
   bool has_page;
-  bool more; /* there may be rows behind this page */
+  bool volume; /* the row is a link to a file, and the transfer is the client's */
+  bool more;   /* there may be rows behind this page */
   struct mtr_handle operation;
   int64_t rows_affected; /* -1: not told */
   struct mtr_span schema;

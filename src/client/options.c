@@ -167,3 +167,16 @@ int mtr_options_port(const struct mtr_options *options)
   if (options->port) return (int)options->port;
   return options->tls ? 443 : 80;
 }
+
+struct mtr_retry_policy mtr_options_retry(const struct mtr_options *options)
+{
+  return (struct mtr_retry_policy){options->retry_attempts, options->retry_delay_min_ms,
+                                   options->retry_delay_max_ms, options->retry_total_ms};
+}
+
+enum mortar_status mtr_options_user_agent(const struct mtr_options *options, struct mtr_buf *out,
+                                          struct mortar_error *err)
+{
+  if (!options->user_agent) return mtr_buf_printf(out, err, "Mortar/%s", MORTAR_VERSION);
+  return mtr_buf_printf(out, err, "Mortar/%s (%s)", MORTAR_VERSION, options->user_agent);
+}

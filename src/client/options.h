@@ -7,8 +7,8 @@
 #ifndef MTR_CLIENT_OPTIONS_H
 #define MTR_CLIENT_OPTIONS_H
 
-#include "base/span.h"
-#include "mortar/mortar.h"
+#include "base/buf.h"
+#include "net/retry.h"
 
 #define MTR_KIB INT64_C(1024)
 #define MTR_MIB (MTR_KIB * MTR_KIB)
@@ -38,7 +38,8 @@
   X(TEXT, schema, NULL, 0, 0, "schema in which the session starts")                                \
   X(TEXT, user_agent, NULL, 0, 0, "words added to the User-Agent header")                          \
   X(INT, connect_timeout_ms, 30000, 1, 86400000, "for one connect: names, TCP, proxy and TLS")     \
-  X(INT, read_timeout_ms, 900000, 1, 86400000, "for one request and its reply")                    \
+  X(INT, read_timeout_ms, 900000, 1, 86400000,                                                     \
+    "for one request and its reply; with a file of a volume: while no byte of it moves")           \
   X(INT, retry_attempts, 30, 0, 1000, "times a request is sent again at most; see retries.md")     \
   X(INT, retry_delay_min_ms, 1000, 1, 3600000, "the first wait before that; it doubles")           \
   X(INT, retry_delay_max_ms, 60000, 1, 3600000, "and grows up to this")                            \
@@ -74,5 +75,12 @@ MORTAR_MUST_USE enum mortar_status mtr_options_copy(struct mtr_options *to,
 
 /* The port in force. */
 int mtr_options_port(const struct mtr_options *options);
+
+struct mtr_retry_policy mtr_options_retry(const struct mtr_options *options);
+
+/* Appends how the library and the program name themselves. */
+MORTAR_MUST_USE enum mortar_status mtr_options_user_agent(const struct mtr_options *options,
+                                                          struct mtr_buf *out,
+                                                          struct mortar_error *err);
 
 #endif

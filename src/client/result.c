@@ -182,6 +182,7 @@ static enum mortar_status fetch_schema(struct mortar_result *res, const struct m
   MTR_GOTO(adopt_schema(res, &meta, err));
   answer->page.lz4 = meta.page.lz4;
   answer->page.read = meta.page.read;
+  answer->volume = meta.volume;
 done:
   mtr_session_give(session, own);
   return st;
@@ -340,11 +341,28 @@ static enum mortar_status join_small(struct mortar_result *res, int64_t rows,
 }
 
 /* rows 0: as they come. */
+static enum mortar_status next_within(struct mortar_result *res, const struct mtr_wait *wait,
+                                      int64_t rows, struct ArrowArray *out,
+                                      struct mortar_error *err)
+{
+  enum mortar_status st = next_batch(res, wait, out, &res->failure);
+
+  if (st == MORTAR_OK && out->release && out->length < rows && out->length < SMALL_ROWS)
+    st = join_small(res, rows, out, &res->failure);
+  if (st != MORTAR_OK) {
+    if (out->release) out->release(out);
+    memset(out, 0, sizeof *out);
+    return fail_for_good(res, st, err);
+  }
+  /* At the end, and as soon as no page is left to ask for. */
+  if (!out->release || (!res->more && !res->channel)) let_go(res, CLOSE_GRACE_MS, wait);
+  return MORTAR_OK;
+}
+
 static enum mortar_status next(struct mortar_result *res, const struct mortar_call *call,
                                int64_t rows, struct ArrowArray *out, struct mortar_error *err)
 {
   struct mtr_session_wait wait;
-  enum mortar_status st;
 
   if (!out) return mtr_fail(err, MORTAR_INVALID, "out must not be NULL");
   memset(out, 0, sizeof *out);
@@ -354,17 +372,14 @@ static enum mortar_status next(struct mortar_result *res, const struct mortar_ca
     return res->failure.status;
   }
   mtr_session_wait_init(&wait, res->session, call);
-  st = next_batch(res, &wait.wait, out, &res->failure);
-  if (st == MORTAR_OK && out->release && out->length < rows && out->length < SMALL_ROWS)
-    st = join_small(res, rows, out, &res->failure);
-  if (st != MORTAR_OK) {
-    if (out->release) out->release(out);
-    memset(out, 0, sizeof *out);
-    return fail_for_good(res, st, err);
-  }
-  /* At the end, and as soon as no page is left to ask for. */
-  if (!out->release || (!res->more && !res->channel)) let_go(res, CLOSE_GRACE_MS, &wait.wait);
-  return MORTAR_OK;
+  return next_within(res, &wait.wait, rows, out, err);
+}
+
+enum mortar_status mtr_result_next(struct mortar_result *res, const struct mtr_wait *wait,
+                                   struct ArrowArray *out, struct mortar_error *err)
+{
+  memset(out, 0, sizeof *out);
+  return next_within(res, wait, 0, out, err);
 }
 
 enum mortar_status mortar_result_next(struct mortar_result *res, const struct mortar_call *call,

@@ -27,4 +27,10 @@ MORTAR_MUST_USE enum mortar_status mtr_result_new(
     struct mortar_session *session, struct mtr_channel *channel, const struct mtr_wait *wait,
     struct mtr_answer *answer, struct mortar_result **out, struct mortar_error *err);
 
+/* As mortar_result_next, of a result that has not failed. */
+MORTAR_MUST_USE enum mortar_status mtr_result_next(struct mortar_result *result,
+                                                   const struct mtr_wait *wait,
+                                                   struct ArrowArray *out,
+                                                   struct mortar_error *err);
+
 #endif

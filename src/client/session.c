@@ -53,31 +53,38 @@ bool mtr_session_gave_up(enum mortar_status st)
   return st == MORTAR_TIMEOUT || st == MORTAR_INTERRUPTED;
 }
 
-static enum mortar_status make_endpoint(struct mortar_session *session, struct mortar_error *err)
+void mtr_session_endpoint_options(const struct mortar_session *session,
+                                  struct mtr_endpoint_options *out)
 {
   const struct mtr_options *options = &session->options;
   const struct mtr_proxy proxy = mtr_proxy_of(options);
-  struct mtr_endpoint_options eo;
 
-  if (!options->host || !*options->host)
+  memset(out, 0, sizeof *out);
+  out->host = options->host;
+  out->port = mtr_options_port(options);
+  out->tls = options->tls;
+  out->verify_peer = options->tls_verify;
+  out->verify_host = options->tls_verify && options->tls_verify_host;
+  out->ca_file = options->tls_ca_file;
+  out->client_cert_file = options->tls_client_cert_file;
+  out->client_key_file = options->tls_client_key_file;
+  out->client_key_password = options->tls_client_key_password;
+  out->proxy = proxy.proxy;
+  out->no_proxy = proxy.no_proxy;
+  out->connect_timeout_ms = options->connect_timeout_ms;
+  out->idle_ms = options->idle_ms;
+  out->max_reply = (size_t)options->max_reply_bytes;
+}
+
+static enum mortar_status make_endpoint(struct mortar_session *session, struct mortar_error *err)
+{
+  struct mtr_endpoint_options options;
+
+  if (!session->options.host || !*session->options.host)
     return mtr_fail(err, MORTAR_INVALID,
                     "no host is set: use mortar_config_set_uri, or set 'host'");
-  memset(&eo, 0, sizeof eo);
-  eo.host = options->host;
-  eo.port = mtr_options_port(options);
-  eo.tls = options->tls;
-  eo.verify_peer = options->tls_verify;
-  eo.verify_host = options->tls_verify && options->tls_verify_host;
-  eo.ca_file = options->tls_ca_file;
-  eo.client_cert_file = options->tls_client_cert_file;
-  eo.client_key_file = options->tls_client_key_file;
-  eo.client_key_password = options->tls_client_key_password;
-  eo.proxy = proxy.proxy;
-  eo.no_proxy = proxy.no_proxy;
-  eo.connect_timeout_ms = options->connect_timeout_ms;
-  eo.idle_ms = options->idle_ms;
-  eo.max_reply = (size_t)options->max_reply_bytes;
-  return mtr_endpoint_get(&eo, &session->alloc, &session->endpoint, err);
+  mtr_session_endpoint_options(session, &options);
+  return mtr_endpoint_get(&options, &session->alloc, &session->endpoint, err);
 }
 
 static enum mortar_status session_new(const struct mortar_config *config,

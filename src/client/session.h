@@ -37,6 +37,10 @@ struct mortar_session {
 MORTAR_MUST_USE enum mortar_status mtr_session_usable(const struct mortar_session *session,
                                                       struct mortar_error *err);
 
+/* How its server is reached. The texts are the session's, or the environment's. */
+void mtr_session_endpoint_options(const struct mortar_session *session,
+                                  struct mtr_endpoint_options *out);
+
 /* Free memory that is no longer a statement's or a result's; NULL is fine. In statement.c,
  * result.c. */
 void mtr_statement_destroy(struct mortar_statement *spare);

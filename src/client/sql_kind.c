@@ -130,13 +130,19 @@ static struct mtr_span first_word(struct scan *s)
   return token;
 }
 
-bool mtr_sql_is_volume(struct mtr_span sql)
+enum mtr_volume_verb mtr_sql_volume_verb(struct mtr_span sql)
 {
-  static const char *const verbs[] = {"PUT", "GET", "REMOVE", NULL};
+  static const char *const verbs[] = {
+      [MTR_VOLUME_PUT] = "PUT", [MTR_VOLUME_GET] = "GET", [MTR_VOLUME_REMOVE] = "REMOVE"};
   struct scan s = {sql, false};
+  struct mtr_span word;
+  int i;
 
   skip_space(&s);
-  return !s.broken && is_one_of(take_word(&s), verbs);
+  word = take_word(&s);
+  for (i = MTR_VOLUME_PUT; !s.broken && i <= MTR_VOLUME_REMOVE; i++)
+    if (mtr_text_same(word, mtr_span_text(verbs[i]))) return (enum mtr_volume_verb)i;
+  return MTR_VOLUME_NONE;
 }
 
 bool mtr_sql_is_read(struct mtr_span sql)

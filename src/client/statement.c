@@ -12,6 +12,7 @@
 #include "client/pause.h"
 #include "client/result.h"
 #include "client/sql_kind.h"
+#include "client/volume.h"
 
 enum {
   SQL_MAX = 64 << 20,     /* servers refuse longer requests (100 MiB with its overhead) */
@@ -28,6 +29,8 @@ struct mortar_statement {
   struct mortar_session *session;   /* counted */
   struct mtr_buf sql;               /* of a metadata call: in words, for the log */
   struct mtr_parameters parameters; /* of this text */
+  struct mtr_volume *volume;        /* the same; NULL: none was set */
+  bool is_volume;                   /* the text is a PUT, GET or REMOVE */
   struct mtr_arena filters;
   struct mortar_metadata metadata; /* its texts are in filters */
   struct mtr_run run;              /* but for the text */
@@ -80,6 +83,7 @@ void mtr_statement_destroy(struct mortar_statement *spare)
   if (!spare) return;
   mtr_buf_fini(&spare->sql);
   mtr_parameters_fini(&spare->parameters);
+  mtr_volume_free(spare->volume);
   mtr_arena_fini(&spare->filters);
   (void)pthread_mutex_destroy(&spare->lock);
   alloc = spare->alloc;
@@ -96,6 +100,19 @@ static void drop_bound(struct mortar_statement *stmt)
   stmt->run.parameter_count = 0;
 }
 
+static void drop_volume(struct mortar_statement *stmt)
+{
+  mtr_volume_free(stmt->volume);
+  stmt->volume = NULL;
+}
+
+/* What was said for the text before. */
+static void drop_additions(struct mortar_statement *stmt)
+{
+  drop_bound(stmt);
+  if (stmt->volume) drop_volume(stmt);
+}
+
 void mortar_statement_free(struct mortar_statement *stmt)
 {
   struct mortar_session *session;
@@ -103,7 +120,7 @@ void mortar_statement_free(struct mortar_statement *stmt)
   if (!stmt) return;
   mtr_buf_reset(&stmt->sql);
   mtr_buf_trim(&stmt->sql, KEEP_SQL);
-  drop_bound(stmt);
+  drop_additions(stmt);
   mtr_arena_fini(&stmt->filters);
   session = stmt->session;
   mtr_statement_destroy(atomic_exchange(&session->spare_statement, stmt));
@@ -117,23 +134,27 @@ static void arm(struct mortar_statement *stmt)
   atomic_store(&stmt->armed, true);
 }
 
-static void disarm(struct mortar_statement *stmt)
+/* A cancel has the server nothing more to stop. */
+static void forget_operation(struct mortar_statement *stmt, bool armed)
 {
   (void)pthread_mutex_lock(&stmt->lock);
-  atomic_store(&stmt->armed, false);
+  atomic_store(&stmt->armed, armed);
   stmt->operation.guid_size = 0;
   (void)pthread_mutex_unlock(&stmt->lock);
 }
+
+static void disarm(struct mortar_statement *stmt) { forget_operation(stmt, false); }
 
 enum mortar_status mortar_statement_set_sql(struct mortar_statement *stmt, const char *sql,
                                             size_t size, struct mortar_error *err)
 {
   if (!stmt || (!sql && size))
     return mtr_fail(err, MORTAR_INVALID, "stmt and sql must not be NULL");
-  drop_bound(stmt);
+  drop_additions(stmt);
   mtr_buf_reset(&stmt->sql);
   stmt->run.metadata = NULL;
   MTR_TRY(mtr_buf_append(&stmt->sql, sql, size, err));
+  stmt->is_volume = mtr_sql_is_volume(mtr_buf_span(&stmt->sql));
   arm(stmt);
   return MORTAR_OK;
 }
@@ -157,7 +178,8 @@ enum mortar_status mortar_statement_set_metadata(struct mortar_statement *stmt,
 {
   if (!stmt || !metadata)
     return mtr_fail(err, MORTAR_INVALID, "stmt and metadata must not be NULL");
-  drop_bound(stmt);
+  drop_additions(stmt);
+  stmt->is_volume = false;
   mtr_buf_reset(&stmt->sql);
   mtr_arena_reset(&stmt->filters);
   stmt->run.metadata = NULL;
@@ -199,6 +221,20 @@ enum mortar_status mortar_statement_set_idempotent(struct mortar_statement *stmt
   if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
   stmt->run.idempotent = idempotent;
   return MORTAR_OK;
+}
+
+enum mortar_status mortar_statement_set_volume(struct mortar_statement *stmt,
+                                               const struct mortar_volume *volume,
+                                               struct mortar_error *err)
+{
+  if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
+  drop_volume(stmt);
+  return volume ? mtr_volume_new(volume, &stmt->alloc, &stmt->volume, err) : MORTAR_OK;
+}
+
+bool mortar_statement_is_volume(const struct mortar_statement *stmt)
+{
+  return stmt && stmt->is_volume;
 }
 
 /* Makes the operation known to cancel; true when cancel was asked for before it was. */
@@ -314,22 +350,28 @@ static void clean_up(struct mortar_session *session, struct mtr_channel *channel
   }
 }
 
-/* The server would answer with a link and leave the transfer to us. */
-static enum mortar_status check_text(struct mtr_span sql, struct mortar_error *err)
-{
-  if (!mtr_sql_is_volume(sql)) return MORTAR_OK;
-  (void)mtr_fail(err, MORTAR_UNSUPPORTED,
-                 "Volume / staging operations (PUT, GET, REMOVE) are not supported yet");
-  mtr_error_outcome(err, MORTAR_OUTCOME_NOT_SENT);
-  return MORTAR_UNSUPPORTED;
-}
-
 /* The server ends the statement at its limit and says so. One that doesn't is not waited for. */
 static void keep_limit(struct mtr_wait *wait, int64_t seconds)
 {
   if (seconds == 0 || seconds > MTR_NEVER / MTR_SECOND) return;
   wait->deadline = mtr_deadline_min(
       wait->deadline, mtr_deadline_after(mtr_clock_now(), seconds * 1000 + LIMIT_GRACE_MS));
+}
+
+/* The server has answered with a link and leaves the transfer to us. */
+static enum mortar_status move_file(struct mortar_statement *stmt, const struct mtr_wait *wait,
+                                    struct mortar_result **out, struct mortar_error *err)
+{
+  struct mortar_result *result = *out;
+  enum mortar_status st;
+
+  forget_operation(stmt, true);
+  st = mtr_volume_perform(result, stmt->volume, wait, err);
+  if (st == MORTAR_OK) return st;
+  st = mtr_session_failed(stmt->session, &result->operation, st, err);
+  mortar_result_free(result);
+  *out = NULL;
+  return st;
 }
 
 static enum mortar_status execute(struct mortar_statement *stmt, const struct mortar_call *call,
@@ -342,7 +384,7 @@ static enum mortar_status execute(struct mortar_statement *stmt, const struct mo
   enum mortar_status st;
 
   MTR_TRY(mtr_session_usable(session, err));
-  MTR_TRY(check_text(mtr_buf_span(&stmt->sql), err));
+  if (stmt->is_volume) MTR_TRY(mtr_volume_check(stmt->volume, mtr_buf_span(&stmt->sql), err));
   atomic_fetch_add_explicit(&session->statements, 1, memory_order_relaxed);
   memset(&answer, 0, sizeof answer);
   mtr_session_wait_init(&wait, session, call);
@@ -350,7 +392,10 @@ static enum mortar_status execute(struct mortar_statement *stmt, const struct mo
   wait.wait.canceled = &stmt->cancel_asked;
   MTR_TRY(mtr_session_take(session, &channel, err));
   st = run_statement(stmt, channel, &wait.wait, &answer, err);
-  if (st == MORTAR_OK) return mtr_result_new(session, channel, &wait.wait, &answer, out, err);
+  if (st == MORTAR_OK) {
+    st = mtr_result_new(session, channel, &wait.wait, &answer, out, err);
+    return st == MORTAR_OK && answer.volume ? move_file(stmt, &wait.wait, out, err) : st;
+  }
   st = mtr_session_failed(session, &answer.operation, st, err);
   clean_up(session, channel, &answer, st, err);
   return st;

@@ -36,6 +36,7 @@ static int errno_of(enum mortar_status st)
     case MORTAR_TLS:
     case MORTAR_IO:
     case MORTAR_AUTH:
+    case MORTAR_FILE:
     case MORTAR_HTTP:
     case MORTAR_PROTOCOL:
     case MORTAR_CORRUPT:

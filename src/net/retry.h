@@ -111,6 +111,13 @@ struct mtr_retry_state {
   uint32_t random;        /* any number, for the jitter */
 };
 
+/* A number for the jitter, of the time: spread well enough for waits, and nothing more is asked of
+ * it. */
+static inline uint32_t mtr_retry_scramble(int64_t now)
+{
+  return (uint32_t)(((uint64_t)now * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+}
+
 /* How long to wait before the next attempt; -1: there is none. The n-th wait (from 1) lies between
  * min * 2^(n-1) and min * 2^n, both at most max; what the server asked for takes its place. A wait
  * that would end behind the total or the caller's deadline is not begun. */

@@ -13,12 +13,11 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "net/curl_setup.h"
 
 enum {
-  RECEIVE_SIZE = 256 * 1024, /* the most that libcurl asks the socket for in one call */
-  TLS_RECORD = 16 * 1024,    /* the most that one TLS record carries */
-  LONG_WAIT_MS = INT_MAX,    /* libcurl's own connect timeout; ours is the exchange's */
-  KEEPALIVE_SECONDS = 60     /* before load balancers drop a silent connection */
+  TLS_RECORD = 16 * 1024, /* the most that one TLS record carries */
+  LONG_WAIT_MS = INT_MAX  /* libcurl's own connect timeout; ours is the exchange's */
 };
 
 enum handshake { NOT_BEGUN, BEGUN, FINISHED };
@@ -46,13 +45,6 @@ static const char *words_of(const struct curl_transport *t, CURLcode code)
 }
 
 /* ---- Set-up -------------------------------------------------------------------------------- */
-
-static int on_socket(void *arg, curl_socket_t fd, curlsocktype purpose)
-{
-  (void)arg;
-  (void)purpose;
-  return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? CURL_SOCKOPT_OK : CURL_SOCKOPT_ERROR;
-}
 
 /* Follows the handshake and keeps the alert: libcurl's words differ from version to version. */
 static void on_tls_info(const SSL *ssl, int where, int value)
@@ -94,59 +86,20 @@ static CURLcode on_tls_context(CURL *easy, void *context, void *arg)
   return CURLE_OK;
 }
 
-static CURLcode set_long(CURLcode so_far, CURL *easy, CURLoption option, long value)
-{
-  return so_far ? so_far : curl_easy_setopt(easy, option, value);
-}
-
-static CURLcode set_text(CURLcode so_far, CURL *easy, CURLoption option, const char *value)
-{
-  return so_far ? so_far : curl_easy_setopt(easy, option, value);
-}
-
 static CURLcode set_connection(const struct curl_transport *t)
 {
-  CURLcode code = set_text(CURLE_OK, t->easy, CURLOPT_URL, t->target->url);
+  CURLcode code = mtr_curl_setup(t->easy, t->target);
 
-  code = set_text(code, t->easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  code = set_text(code, t->easy, CURLOPT_PROXY, t->target->proxy);
-  code = set_text(code, t->easy, CURLOPT_NOPROXY, t->target->no_proxy);
-  code = set_long(code, t->easy, CURLOPT_HTTPPROXYTUNNEL, 1);
-  code = set_long(code, t->easy, CURLOPT_CONNECT_ONLY, 1);
-  /* Else libcurl would negotiate HTTP/2 and send its preface. */
-  code = set_long(code, t->easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
-  code = set_long(code, t->easy, CURLOPT_NOSIGNAL, 1);
-  /* Else closing waits for a name look-up that hangs. */
-  code = set_long(code, t->easy, CURLOPT_QUICK_EXIT, 1);
-  code = set_long(code, t->easy, CURLOPT_CONNECTTIMEOUT_MS, LONG_WAIT_MS);
-  code = set_long(code, t->easy, CURLOPT_BUFFERSIZE, RECEIVE_SIZE);
-  code = set_long(code, t->easy, CURLOPT_TCP_KEEPALIVE, 1);
-  return set_long(code, t->easy, CURLOPT_TCP_KEEPIDLE, KEEPALIVE_SECONDS);
-}
-
-static CURLcode set_tls(const struct curl_transport *t)
-{
-  const struct mtr_curl_target *target = t->target;
-  CURLcode code = set_long(CURLE_OK, t->easy, CURLOPT_SSL_VERIFYPEER, target->verify_peer);
-
-  code = set_long(code, t->easy, CURLOPT_SSL_VERIFYHOST, target->verify_host ? 2 : 0);
-  code = set_long(code, t->easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
-  /* The endpoint's store takes the place of a file that each connection would parse anew. */
-  code = set_text(code, t->easy, CURLOPT_CAINFO, NULL);
-  code = set_text(code, t->easy, CURLOPT_CAPATH, NULL);
-  if (!target->client_cert) return code;
-  code = set_text(code, t->easy, CURLOPT_SSLCERT, target->client_cert);
-  code = set_text(code, t->easy, CURLOPT_SSLKEY, target->client_key);
-  /* Without a password of ours OpenSSL would print a prompt and wait for the terminal. */
-  return set_text(code, t->easy, CURLOPT_KEYPASSWD,
-                  target->client_key_password ? target->client_key_password : "");
+  if (!code) code = curl_easy_setopt(t->easy, CURLOPT_URL, t->target->url);
+  if (!code) code = curl_easy_setopt(t->easy, CURLOPT_CONNECT_ONLY, 1L);
+  if (!code) code = curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)LONG_WAIT_MS);
+  return code;
 }
 
 static CURLcode set_callbacks(struct curl_transport *t)
 {
   CURLcode code = curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->words);
 
-  if (!code) code = curl_easy_setopt(t->easy, CURLOPT_SOCKOPTFUNCTION, on_socket);
   if (code || !t->target->tls) return code;
   code = curl_easy_setopt(t->easy, CURLOPT_SSL_CTX_FUNCTION, on_tls_context);
   if (!code) code = curl_easy_setopt(t->easy, CURLOPT_SSL_CTX_DATA, t);
@@ -166,7 +119,6 @@ static enum mtr_io start(struct curl_transport *t, struct mortar_error *err)
   t->multi = curl_multi_init();
   if (t->easy && t->multi) {
     code = set_connection(t);
-    if (!code && t->target->tls) code = set_tls(t);
     if (!code) code = set_callbacks(t);
     if (!code && curl_multi_add_handle(t->multi, t->easy)) code = CURLE_OUT_OF_MEMORY;
   }

@@ -57,6 +57,7 @@ enum mortar_status mtr_thrift_take_metadata(const struct mtr_TGetResultSetMetada
 {
   MTR_TRY(mtr_thrift_check(meta->status, err));
   out->page.lz4 = meta->lz4_compressed;
+  out->volume = meta->is_staging_operation;
   out->has_schema = meta->schema || MTR_HAS(meta, TGetResultSetMetadataResp, arrow_schema);
   out->schema = meta->arrow_schema;
   out->page.read =

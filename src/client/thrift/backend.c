@@ -115,10 +115,9 @@ static enum mortar_status write_headers(struct mtr_buf *out, const struct mtr_op
   MTR_TRY(mtr_buf_printf(out, err,
                          "Content-Type: application/x-thrift\r\n"
                          "Accept: application/x-thrift\r\n"
-                         "User-Agent: Mortar/%s%s%s%s\r\n",
-                         MORTAR_VERSION, options->user_agent ? " (" : "",
-                         options->user_agent ? options->user_agent : "",
-                         options->user_agent ? ")" : ""));
+                         "User-Agent: "));
+  MTR_TRY(mtr_options_user_agent(options, out, err));
+  MTR_TRY(mtr_buf_append(out, "\r\n", 2, err));
   if (options->access_token)
     MTR_TRY(mtr_buf_printf(out, err, "Authorization: Bearer %s\r\n", options->access_token));
   else if (options->username)
@@ -197,8 +196,7 @@ static enum mortar_status backend_new(const struct mtr_options *options,
   bs->peer.headers = (const char *)bs->headers.data;
   bs->peer.endpoint = bs->endpoint;
   bs->peer.read_timeout_ms = options->read_timeout_ms;
-  bs->peer.retry = (struct mtr_retry_policy){options->retry_attempts, options->retry_delay_min_ms,
-                                             options->retry_delay_max_ms, options->retry_total_ms};
+  bs->peer.retry = mtr_options_retry(options);
   *out = bs;
   bs = NULL;
 done:

@@ -207,12 +207,6 @@ static enum mortar_status attempt_once(struct attempt *a)
 
 /* ---- Sending again ---- */
 
-/* Spread well enough for waits, and nothing more is asked of it. */
-static uint32_t scramble(int64_t now)
-{
-  return (uint32_t)(((uint64_t)now * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
-}
-
 static int64_t next_delay_ms(const struct attempt *a, enum mtr_retry_action action, int64_t retries)
 {
   const int64_t now = mtr_clock_now();
@@ -221,7 +215,7 @@ static int64_t next_delay_ms(const struct attempt *a, enum mtr_retry_action acti
       .elapsed_ms = (now - a->started) / MTR_MS,
       .left_ms = a->wait->deadline == MTR_NEVER ? INT64_MAX : (a->wait->deadline - now) / MTR_MS,
       .retry_after_ms = a->retry_after_ms,
-      .random = scramble(now),
+      .random = mtr_retry_scramble(now),
   };
 
   return mtr_retry_delay_ms(&a->peer->retry, action, &state);
