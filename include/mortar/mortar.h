@@ -422,14 +422,62 @@ MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_execute(
     struct mortar_statement *stmt, const struct mortar_call *call, struct mortar_result **out,
     struct mortar_error *err);
 
-/* Asks the server to stop the running statement. Any thread, also while execute waits. It counts
- * from mortar_statement_set_sql on, so that it isn't lost when it comes just before execute, which
- * then sends nothing (MORTAR_CANCELED). Once execute has returned there is nothing to stop, and
- * that is a success. */
+/* Asks the server to stop what runs, or was submitted. Any thread, also while execute waits. It
+ * counts from mortar_statement_set_sql on, so that it isn't lost when it comes just before execute,
+ * which then sends nothing (MORTAR_CANCELED). Once execute has returned there is nothing to stop,
+ * and that is a success. */
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_cancel(struct mortar_statement *stmt,
                                                                       struct mortar_error *err);
 
 MORTAR_API void mortar_statement_free(struct mortar_statement *stmt);
+
+/* ---- Statements that run while nobody waits ---- */
+
+/* How far a statement is that was submitted. One that has failed is in no state: whoever asks for
+ * it gets the error. */
+enum mortar_statement_state {
+  MORTAR_STATEMENT_NONE,    /* nothing was submitted */
+  MORTAR_STATEMENT_PENDING, /* the server has it and has not begun */
+  MORTAR_STATEMENT_RUNNING,
+  MORTAR_STATEMENT_FINISHED /* its result can be had, or was */
+};
+
+/* Like execute, but returns as soon as the server has named the statement. From then on it is the
+ * statement's until the next reset, set_sql, set_metadata, submit, execute or free, which end it on
+ * the server, within two seconds; or until its result was made. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_submit(
+    struct mortar_statement *stmt, const struct mortar_call *call, struct mortar_error *err);
+
+/* Asks the server once; some answer after seconds only while the statement runs. Fails with what
+ * the statement failed with (SERVER, CANCELED, TIMEOUT, outcome DONE), then and at every later
+ * call; or because the question failed (outcome UNKNOWN), which changes nothing: ask again. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_poll(
+    struct mortar_statement *stmt, const struct mortar_call *call, enum mortar_statement_state *out,
+    struct mortar_error *err);
+
+/* Waits for its end and gives its result, once. A wait that is ended early leaves the statement
+ * running: call again. Otherwise fails as poll does; STATE: nothing was submitted, or the result
+ * was taken. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_result(
+    struct mortar_statement *stmt, const struct mortar_call *call, struct mortar_result **out,
+    struct mortar_error *err);
+
+/* The id on the server, 8-4-4-4-12 text, of what was submitted, and what names it to the server.
+ * Both live until it is let go; empty when there is nothing. Whoever has the handle and may open a
+ * session can read the rows: keep it as you keep the rows. */
+MORTAR_API const char *mortar_statement_query_id(const struct mortar_statement *stmt);
+MORTAR_API const char *mortar_statement_handle(const struct mortar_statement *stmt);
+
+/* Goes on with what another statement submitted, by its handle, for poll, result and cancel. Asks
+ * the server nothing. It stays the other's, which must not let it go first; a result that is made
+ * of it here ends it. Servers keep a statement no longer than the session it was submitted on.
+ * INVALID: no handle. */
+MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_statement_attach(struct mortar_statement *stmt,
+                                                                      const char *handle,
+                                                                      struct mortar_error *err);
+
+/* Lets go what was submitted. NULL is fine. */
+MORTAR_API void mortar_statement_reset(struct mortar_statement *stmt);
 
 /* new, set_sql (up to NUL), execute and free in one call. */
 MORTAR_API MORTAR_MUST_USE enum mortar_status mortar_query(struct mortar_session *session,

@@ -27,6 +27,7 @@ struct mtr_run {
   int64_t row_limit;                      /* negative: none */
   struct mtr_settings settings;           /* of this statement alone */
   bool idempotent;                        /* the caller says so; see net/retry.h */
+  bool submit;                            /* its name is enough: no rows with the reply */
 };
 
 /* One batch of Arrow IPC bytes as the server sent it. */
@@ -70,6 +71,7 @@ static inline bool mtr_page_has_rows(const struct mtr_page *page)
 /* What a server said of a statement. */
 struct mtr_answer {
   bool live;       /* still running: ask again */
+  bool pending;    /* live, and has not begun */
   bool closed;     /* the server has closed the operation: never name it again */
   bool has_schema; /* schema holds the encapsulated Arrow Schema message, empty: no columns */
   bool has_page;
@@ -105,7 +107,8 @@ struct mtr_backend {
   enum mortar_status (*finish_execute)(struct mtr_backend_session *bs, struct mtr_channel *ch,
                                        const struct mtr_wait *wait, struct mtr_answer *out,
                                        struct mortar_error *err);
-  /* Fills live, closed, rows_affected and, where the server says it, more; keeps the rest. */
+  /* Fills live, pending, closed, rows_affected and, where the server says it, more; keeps the rest.
+   */
   enum mortar_status (*poll)(struct mtr_backend_session *bs, struct mtr_channel *ch,
                              const struct mtr_handle *op, const struct mtr_wait *wait,
                              struct mtr_answer *out, struct mortar_error *err);

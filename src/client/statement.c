@@ -1,6 +1,7 @@
 /* mortar_statement: a text or a metadata call, and the run of it. One thread executes; cancel may
  * come from any. */
-#include <pthread.h>
+#include "client/statement.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -8,7 +9,6 @@
 #include "base/error.h"
 #include "client/metadata.h"
 #include "client/orphans.h"
-#include "client/parameters.h"
 #include "client/pause.h"
 #include "client/result.h"
 #include "client/sql_kind.h"
@@ -23,23 +23,6 @@ enum {
   LIMIT_GRACE_MS = 100,   /* for the server's own word on a statement that reached its limit */
   DROP_GRACE_MS = 150,    /* for cancelling what failed; see mtr_session_drop_operation */
   CANCEL_GRACE_MS = 10000 /* for mortar_statement_cancel itself */
-};
-
-struct mortar_statement {
-  struct mortar_session *session;   /* counted */
-  struct mtr_buf sql;               /* of a metadata call: in words, for the log */
-  struct mtr_parameters parameters; /* of this text */
-  struct mtr_volume *volume;        /* the same; NULL: none was set */
-  bool is_volume;                   /* the text is a PUT, GET or REMOVE */
-  struct mtr_arena filters;
-  struct mortar_metadata metadata; /* its texts are in filters */
-  struct mtr_run run;              /* but for the text */
-  struct mortar_alloc alloc;
-  /* From where on a cancel counts: a caller has set the text and is on its way to execute it. */
-  _Atomic bool armed;
-  _Atomic bool cancel_asked;
-  pthread_mutex_t lock;        /* guards operation; never held across a wait */
-  struct mtr_handle operation; /* of the run, once the server named it */
 };
 
 static struct mortar_statement *statement_alloc(const struct mortar_alloc *alloc)
@@ -118,6 +101,7 @@ void mortar_statement_free(struct mortar_statement *stmt)
   struct mortar_session *session;
 
   if (!stmt) return;
+  mtr_statement_forget(stmt);
   mtr_buf_reset(&stmt->sql);
   mtr_buf_trim(&stmt->sql, KEEP_SQL);
   drop_additions(stmt);
@@ -127,35 +111,41 @@ void mortar_statement_free(struct mortar_statement *stmt)
   mtr_session_unref(session);
 }
 
-static void arm(struct mortar_statement *stmt)
+void mtr_statement_arm(struct mortar_statement *stmt)
 {
   if (atomic_load(&stmt->armed)) return;
   atomic_store(&stmt->cancel_asked, false);
   atomic_store(&stmt->armed, true);
 }
 
-/* A cancel has the server nothing more to stop. */
-static void forget_operation(struct mortar_statement *stmt, bool armed)
+/* armed: a cancel counts; operation: what it stops on the server, NULL: nothing there. */
+static void expect_cancel(struct mortar_statement *stmt, bool armed,
+                          const struct mtr_handle *operation)
 {
   (void)pthread_mutex_lock(&stmt->lock);
   atomic_store(&stmt->armed, armed);
   stmt->operation.guid_size = 0;
+  if (operation) stmt->operation = *operation;
   (void)pthread_mutex_unlock(&stmt->lock);
 }
 
-static void disarm(struct mortar_statement *stmt) { forget_operation(stmt, false); }
+void mtr_statement_disarm(struct mortar_statement *stmt, const struct mtr_handle *operation)
+{
+  expect_cancel(stmt, false, operation);
+}
 
 enum mortar_status mortar_statement_set_sql(struct mortar_statement *stmt, const char *sql,
                                             size_t size, struct mortar_error *err)
 {
   if (!stmt || (!sql && size))
     return mtr_fail(err, MORTAR_INVALID, "stmt and sql must not be NULL");
+  mtr_statement_forget(stmt);
   drop_additions(stmt);
   mtr_buf_reset(&stmt->sql);
   stmt->run.metadata = NULL;
   MTR_TRY(mtr_buf_append(&stmt->sql, sql, size, err));
   stmt->is_volume = mtr_sql_is_volume(mtr_buf_span(&stmt->sql));
-  arm(stmt);
+  mtr_statement_arm(stmt);
   return MORTAR_OK;
 }
 
@@ -178,6 +168,7 @@ enum mortar_status mortar_statement_set_metadata(struct mortar_statement *stmt,
 {
   if (!stmt || !metadata)
     return mtr_fail(err, MORTAR_INVALID, "stmt and metadata must not be NULL");
+  mtr_statement_forget(stmt);
   drop_additions(stmt);
   stmt->is_volume = false;
   mtr_buf_reset(&stmt->sql);
@@ -186,7 +177,7 @@ enum mortar_status mortar_statement_set_metadata(struct mortar_statement *stmt,
   MTR_TRY(mtr_metadata_copy(metadata, &stmt->filters, &stmt->metadata, err));
   MTR_TRY(mtr_metadata_show(&stmt->metadata, &stmt->sql, err));
   stmt->run.metadata = &stmt->metadata;
-  arm(stmt);
+  mtr_statement_arm(stmt);
   return MORTAR_OK;
 }
 
@@ -261,10 +252,10 @@ done:
   return mtr_session_failed(session, op, st, err);
 }
 
-/* Asks until the statement has ended. Servers hold the question open, so the pauses can grow. */
-static enum mortar_status wait_for_end(struct mortar_session *session, struct mtr_channel *channel,
-                                       const struct mtr_wait *wait, struct mtr_answer *answer,
-                                       struct mortar_error *err)
+enum mortar_status mtr_statement_wait_for_end(struct mortar_session *session,
+                                              struct mtr_channel *channel,
+                                              const struct mtr_wait *wait,
+                                              struct mtr_answer *answer, struct mortar_error *err)
 {
   int64_t pause = 0;
 
@@ -277,9 +268,7 @@ static enum mortar_status wait_for_end(struct mortar_session *session, struct mt
   return MORTAR_OK;
 }
 
-/* The statement was sent: whatever the server answered to a later question about it, also that it
- * knows nothing of it, it may have run. */
-static void asking_failed(struct mortar_error *err)
+void mtr_statement_asking_failed(struct mortar_error *err)
 {
   if (err) err->outcome = MORTAR_OUTCOME_UNKNOWN;
 }
@@ -310,8 +299,9 @@ static enum mortar_status run_statement(struct mortar_statement *stmt, struct mt
   named.canceled = NULL; /* from here on the server is told */
   if (name_operation(stmt, &answer->operation) && answer->live)
     st = cancel_operation(session, &answer->operation, CANCEL_GRACE_MS, err);
-  if (st == MORTAR_OK) st = wait_for_end(session, channel, &named, answer, err);
-  if (st != MORTAR_OK && answer->live) asking_failed(err);
+  if (st == MORTAR_OK && !run->submit)
+    st = mtr_statement_wait_for_end(session, channel, &named, answer, err);
+  if (st != MORTAR_OK && answer->live) mtr_statement_asking_failed(err);
   return st;
 }
 
@@ -358,6 +348,31 @@ static void keep_limit(struct mtr_wait *wait, int64_t seconds)
       wait->deadline, mtr_deadline_after(mtr_clock_now(), seconds * 1000 + LIMIT_GRACE_MS));
 }
 
+enum mortar_status mtr_statement_begin(struct mortar_statement *stmt,
+                                       const struct mortar_call *call,
+                                       struct mtr_session_wait *wait, struct mtr_channel **channel,
+                                       struct mtr_answer *answer, struct mortar_error *err)
+{
+  struct mortar_session *session = stmt->session;
+  enum mortar_status st;
+
+  *channel = NULL;
+  MTR_TRY(mtr_session_usable(session, err));
+  if (stmt->is_volume) MTR_TRY(mtr_volume_check(stmt->volume, mtr_buf_span(&stmt->sql), err));
+  atomic_fetch_add_explicit(&session->statements, 1, memory_order_relaxed);
+  memset(answer, 0, sizeof *answer);
+  mtr_session_wait_init(wait, session, call);
+  keep_limit(&wait->wait, stmt->run.timeout_seconds);
+  wait->wait.canceled = &stmt->cancel_asked;
+  MTR_TRY(mtr_session_take(session, channel, err));
+  st = run_statement(stmt, *channel, &wait->wait, answer, err);
+  if (st == MORTAR_OK) return MORTAR_OK;
+  st = mtr_session_failed(session, &answer->operation, st, err);
+  clean_up(session, *channel, answer, st, err);
+  *channel = NULL;
+  return st;
+}
+
 /* The server has answered with a link and leaves the transfer to us. */
 static enum mortar_status move_file(struct mortar_statement *stmt, const struct mtr_wait *wait,
                                     struct mortar_result **out, struct mortar_error *err)
@@ -365,7 +380,7 @@ static enum mortar_status move_file(struct mortar_statement *stmt, const struct 
   struct mortar_result *result = *out;
   enum mortar_status st;
 
-  forget_operation(stmt, true);
+  expect_cancel(stmt, true, NULL);
   st = mtr_volume_perform(result, stmt->volume, wait, err);
   if (st == MORTAR_OK) return st;
   st = mtr_session_failed(stmt->session, &result->operation, st, err);
@@ -374,31 +389,24 @@ static enum mortar_status move_file(struct mortar_statement *stmt, const struct 
   return st;
 }
 
+enum mortar_status mtr_statement_take(struct mortar_statement *stmt, struct mtr_channel *channel,
+                                      const struct mtr_wait *wait, struct mtr_answer *answer,
+                                      struct mortar_result **out, struct mortar_error *err)
+{
+  const enum mortar_status st = mtr_result_new(stmt->session, channel, wait, answer, out, err);
+
+  return st == MORTAR_OK && answer->volume ? move_file(stmt, wait, out, err) : st;
+}
+
 static enum mortar_status execute(struct mortar_statement *stmt, const struct mortar_call *call,
                                   struct mortar_result **out, struct mortar_error *err)
 {
-  struct mortar_session *session = stmt->session;
-  struct mtr_channel *channel = NULL;
+  struct mtr_channel *channel;
   struct mtr_answer answer;
   struct mtr_session_wait wait;
-  enum mortar_status st;
 
-  MTR_TRY(mtr_session_usable(session, err));
-  if (stmt->is_volume) MTR_TRY(mtr_volume_check(stmt->volume, mtr_buf_span(&stmt->sql), err));
-  atomic_fetch_add_explicit(&session->statements, 1, memory_order_relaxed);
-  memset(&answer, 0, sizeof answer);
-  mtr_session_wait_init(&wait, session, call);
-  keep_limit(&wait.wait, stmt->run.timeout_seconds);
-  wait.wait.canceled = &stmt->cancel_asked;
-  MTR_TRY(mtr_session_take(session, &channel, err));
-  st = run_statement(stmt, channel, &wait.wait, &answer, err);
-  if (st == MORTAR_OK) {
-    st = mtr_result_new(session, channel, &wait.wait, &answer, out, err);
-    return st == MORTAR_OK && answer.volume ? move_file(stmt, &wait.wait, out, err) : st;
-  }
-  st = mtr_session_failed(session, &answer.operation, st, err);
-  clean_up(session, channel, &answer, st, err);
-  return st;
+  MTR_TRY(mtr_statement_begin(stmt, call, &wait, &channel, &answer, err));
+  return mtr_statement_take(stmt, channel, &wait.wait, &answer, out, err);
 }
 
 enum mortar_status mortar_statement_execute(struct mortar_statement *stmt,
@@ -410,9 +418,10 @@ enum mortar_status mortar_statement_execute(struct mortar_statement *stmt,
   if (!out) return mtr_fail(err, MORTAR_INVALID, "out must not be NULL");
   *out = NULL;
   if (!stmt) return mtr_fail(err, MORTAR_INVALID, "stmt must not be NULL");
-  arm(stmt);
+  mtr_statement_forget(stmt);
+  mtr_statement_arm(stmt);
   st = execute(stmt, call, out, err);
-  disarm(stmt);
+  mtr_statement_disarm(stmt, NULL);
   return st;
 }
 

@@ -94,6 +94,7 @@ static void pack_batch(const struct fake_server *fs, const struct mtr_arrow_sche
 struct reply {
   struct mtr_arena arena;
   struct mtr_buf body, bytes; /* the message; what its spans point to */
+  bool direct;                /* direct results are asked for */
 };
 
 static struct mtr_TStatus *good_status(struct reply *r)
@@ -335,7 +336,7 @@ static struct mtr_TGetOperationStatusResp *state_reply(struct fake_server *fs, s
   int32_t state = MTR_OPERATION_FINISHED;
 
   if (fs->failure) state = MTR_OPERATION_ERROR;
-  if (fs->live_polls > 0) state = MTR_OPERATION_RUNNING;
+  if (fs->live_polls > 0) state = fs->pending ? MTR_OPERATION_PENDING : MTR_OPERATION_RUNNING;
   if (fs->ends_canceled && fs->canceled) state = MTR_OPERATION_CANCELED;
   MTR_SET(s, TGetOperationStatusResp, status, good_status(r));
   MTR_SET(s, TGetOperationStatusResp, operation_state, state);
@@ -377,6 +378,7 @@ static void note_execute(struct fake_server *fs, struct mtr_span body, struct re
 
   must(mtr_message_read(body, &mtr_TExecuteStatementReq_info, &req, &r->arena, &head, NULL));
   fs->parameters = (int)req.parameters.count;
+  r->direct = (req.get_direct_results && !is_hive(fs)) || fs->always_direct;
   note(fs, r, &mtr_TExecuteStatementReq_info, &req, fs->execute_asked, sizeof fs->execute_asked);
 }
 
@@ -422,7 +424,7 @@ static void reply_execute(struct fake_server *fs, struct reply *r, const char *n
   MTR_SET(&op, TOperationHandle, has_result_set, fs->result_set == FAKE_RESULT_TOLD);
   MTR_SET(&resp, TExecuteStatementResp, status, good_status(r));
   MTR_SET(&resp, TExecuteStatementResp, operation_handle, &op);
-  if (!is_hive(fs)) {
+  if (r->direct) {
     fill_direct(fs, r, page_next, &direct);
     MTR_SET(&resp, TExecuteStatementResp, direct_results, &direct);
   }
@@ -442,6 +444,7 @@ static void reply_metadata(struct fake_server *fs, struct reply *r, struct mtr_s
   if (!info || info->size > sizeof request) abort();
   must(mtr_message_read(body, info, request, &r->arena, &head, NULL));
   note(fs, r, info, request, fs->asked, sizeof fs->asked);
+  r->direct = !is_hive(fs) && strstr(fs->asked, "get_direct_results") != NULL;
   reply_execute(fs, r, name, mtr_metadata_operation_type(kind), head.seqid);
 }
 
@@ -720,6 +723,7 @@ static bool serve_one(struct fake_server *fs, int fd, struct mtr_span body)
     fs->executed++;
     return send_reply(fd, fs->http_status, fs->http_headers, fs->http_body, strlen(fs->http_body));
   }
+  r.direct = true;
   mtr_arena_init(&r.arena, NULL, 1 << 30);
   mtr_buf_init(&r.body, NULL, "reply", 1 << 30);
   mtr_buf_init(&r.bytes, NULL, "bytes", 1 << 30);

@@ -100,6 +100,8 @@ struct fake_server {
 the handle; the state alone; both say that there is none */
   _Atomic bool no_schema;
   _Atomic int live_polls;               /* so many polls say RUNNING before the statement ends */
+  bool pending;                         /* PENDING, not RUNNING */
+  bool always_direct;                   /* direct results also where they are not asked for */
   bool ends_canceled;                   /* once CancelOperation was seen, polls say CANCELED */
   const char *sqlstate, *failure;       /* the statement fails with these words */
   int fail_page;                        /* that page (from 1) is an error status; 0: none */

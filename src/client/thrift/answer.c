@@ -41,9 +41,9 @@ enum mortar_status mtr_thrift_take_state(const struct mtr_TGetOperationStatusRes
   MTR_TRY(mtr_thrift_check(state->status, err));
   if (MTR_HAS(state, TGetOperationStatusResp, num_modified_rows))
     out->rows_affected = state->num_modified_rows;
-  out->live = !known || state->operation_state == MTR_OPERATION_INITIALIZED ||
-              state->operation_state == MTR_OPERATION_PENDING ||
-              state->operation_state == MTR_OPERATION_RUNNING;
+  out->pending = !known || state->operation_state == MTR_OPERATION_INITIALIZED ||
+                 state->operation_state == MTR_OPERATION_PENDING;
+  out->live = out->pending || state->operation_state == MTR_OPERATION_RUNNING;
   /* Hive knows it after compiling only, when the handle was sent long ago. */
   if (!out->live && MTR_HAS(state, TGetOperationStatusResp, has_result_set))
     out->more = state->has_result_set;

@@ -266,7 +266,8 @@ static void fill_direct(const struct mtr_backend_session *bs,
 }
 
 /* Ids that only Databricks knows. */
-static void fill_databricks(const struct mtr_backend_session *bs, struct execute_request *r)
+static void fill_databricks(const struct mtr_backend_session *bs, bool direct,
+                            struct execute_request *r)
 {
   fill_direct(bs, &r->direct);
   MTR_SET(&r->types, TSparkArrowTypes, timestamp_as_arrow, true);
@@ -276,20 +277,22 @@ static void fill_databricks(const struct mtr_backend_session *bs, struct execute
     MTR_SET(&r->types, TSparkArrowTypes, interval_types_as_arrow, true);
     MTR_SET(&r->types, TSparkArrowTypes, null_type_as_arrow, true);
   }
-  MTR_SET(&r->req, TExecuteStatementReq, get_direct_results, &r->direct);
+  if (direct) MTR_SET(&r->req, TExecuteStatementReq, get_direct_results, &r->direct);
   MTR_SET(&r->req, TExecuteStatementReq, can_read_arrow_result, bs->arrow);
   if (knows(bs, LINKS)) MTR_SET(&r->req, TExecuteStatementReq, can_download_result, false);
   if (knows(bs, LZ4)) MTR_SET(&r->req, TExecuteStatementReq, can_decompress_lz4_result, bs->arrow);
   MTR_SET(&r->req, TExecuteStatementReq, use_arrow_native_types, &r->types);
 }
 
-static void fill_execute(const struct mtr_backend_session *bs, struct execute_request *r)
+/* direct: rows are to come with the reply. */
+static void fill_execute(const struct mtr_backend_session *bs, bool direct,
+                         struct execute_request *r)
 {
   memset(r, 0, sizeof *r);
   MTR_SET(&r->req, TExecuteStatementReq, session_handle, session_handle(&r->session, bs));
   MTR_SET(&r->req, TExecuteStatementReq, statement, mtr_span_of(NULL, 0));
   MTR_SET(&r->req, TExecuteStatementReq, run_async, true);
-  if (knows(bs, DIRECT_RESULTS)) fill_databricks(bs, r);
+  if (knows(bs, DIRECT_RESULTS)) fill_databricks(bs, direct, r);
 }
 
 /* Statements differ in their text alone, but for those with a time limit or parameters. */
@@ -297,7 +300,7 @@ static enum mortar_status make_template(struct mtr_backend_session *bs, struct m
 {
   struct execute_request r;
 
-  fill_execute(bs, &r);
+  fill_execute(bs, true, &r);
   return mtr_message_template_make(&bs->execute, execute_statement.name,
                                    &mtr_TExecuteStatementReq_info, &r.req,
                                    MTR_BIT_TExecuteStatementReq_statement, err);
@@ -498,7 +501,8 @@ static enum mortar_status put_extras(const struct mtr_backend_session *bs, struc
 
 static bool has_extras(const struct mtr_run *run)
 {
-  return run->timeout_seconds || run->parameter_count || run->row_limit >= 0 || run->settings.count;
+  return run->timeout_seconds || run->parameter_count || run->row_limit >= 0 ||
+         run->settings.count || run->submit;
 }
 
 /* For what the template does not have. */
@@ -513,7 +517,7 @@ static enum mortar_status send_whole(struct mtr_backend_session *bs, struct mtr_
   enum mortar_status st;
 
   mtr_buf_init(&bytes, bs->alloc, "settings of the statement", SETTINGS_BYTES_MAX);
-  fill_execute(bs, &r);
+  fill_execute(bs, !run->submit, &r);
   MTR_SET(&r.req, TExecuteStatementReq, statement, run->sql);
   MTR_GOTO(put_extras(bs, ch, run, &bytes, &r.req, err));
   MTR_GOTO(mtr_thrift_call(&bs->peer, ch, method, &r.req, resp, wait, err));
@@ -533,7 +537,7 @@ static enum mortar_status send_metadata(struct mtr_backend_session *bs, struct m
   struct mtr_metadata_call call = {.what = *run->metadata, .session = session_handle(&ref, bs)};
 
   fill_direct(bs, &direct);
-  if (knows(bs, DIRECT_RESULTS)) call.direct = &direct;
+  if (knows(bs, DIRECT_RESULTS) && !run->submit) call.direct = &direct;
   call.run_async = knows(bs, ASYNC_METADATA);
   return mtr_thrift_metadata(&bs->peer, ch, &call, wait, resp, err);
 }
