@@ -372,6 +372,30 @@ static void a_server_that_sends_rows_unasked(void **state)
   client_stop(&c);
 }
 
+/* DDL: no rows, an Arrow schema without fields, and a column in the Thrift schema. */
+static void a_statement_without_rows(void **state)
+{
+  struct mortar_statement *stmt;
+  struct mortar_result *res = NULL;
+  struct ArrowArray batch;
+  struct client c;
+
+  (void)state;
+  client_start(&c);
+  fake_server_batches(&c.fs, 0, 0);
+  c.fs.table = FAKE_TABLE_DDL;
+  stmt = submitted(&c, "CREATE TABLE t (n INT)");
+  assert_int_equal(mortar_statement_result(stmt, NULL, &res, &c.err), MORTAR_OK);
+  assert_int_equal(mortar_result_column_count(res), 1);
+  assert_string_equal(mortar_result_column_name(res, 0), "Result");
+  assert_int_equal(mortar_result_next(res, NULL, &batch, &c.err), MORTAR_OK);
+  assert_null(batch.release);
+  mortar_result_free(res);
+  mortar_statement_free(stmt);
+  assert_int_equal(c.fs.operations_closed, 1);
+  client_stop(&c);
+}
+
 static void a_metadata_call_is_submitted(void **state)
 {
   struct mortar_statement *stmt;
@@ -516,6 +540,7 @@ int main(void)
       cmocka_unit_test(a_result_that_cannot_be_made),
       cmocka_unit_test(a_submit_that_is_given_up),
       cmocka_unit_test(a_server_that_sends_rows_unasked),
+      cmocka_unit_test(a_statement_without_rows),
       cmocka_unit_test(a_metadata_call_is_submitted),
       cmocka_unit_test(another_statement_goes_on_with_it),
       cmocka_unit_test(what_is_no_handle),

@@ -51,9 +51,9 @@ enum mortar_status mtr_thrift_take_state(const struct mtr_TGetOperationStatusRes
   return mtr_thrift_operation_failed(state, err);
 }
 
-enum mortar_status mtr_thrift_take_metadata(const struct mtr_TGetResultSetMetadataResp *meta,
-                                            struct mtr_arena *arena, struct mtr_answer *out,
-                                            struct mortar_error *err)
+static enum mortar_status take_metadata(const struct mtr_TGetResultSetMetadataResp *meta,
+                                        struct mtr_arena *arena, struct mtr_answer *out,
+                                        struct mortar_error *err)
 {
   MTR_TRY(mtr_thrift_check(meta->status, err));
   out->page.lz4 = meta->lz4_compressed;
@@ -68,34 +68,41 @@ enum mortar_status mtr_thrift_take_metadata(const struct mtr_TGetResultSetMetada
   return mtr_thrift_table_schema(meta->schema, arena, &out->schema, err);
 }
 
-/* What DDL gives: an Arrow schema without fields beside a Thrift schema with one column, "Result".
- */
-static enum mortar_status is_without_fields(struct mtr_span schema_message, struct mtr_arena *arena,
-                                            bool *out, struct mortar_error *err)
+/* What DDL gives: an Arrow schema without fields beside a Thrift schema with one column, "Result",
+ * which rules then. */
+static enum mortar_status look_behind_nothing(const struct mtr_TGetResultSetMetadataResp *meta,
+                                              struct mtr_arena *arena, struct mtr_answer *out,
+                                              struct mortar_error *err)
 {
   enum { SHORTEST_FIELD = 160 };
   struct mtr_arrow_schema schema;
 
-  *out = false;
-  if (schema_message.size >= SHORTEST_FIELD) return MORTAR_OK;
-  MTR_TRY(mtr_ipc_read_schema(schema_message, arena, &schema, err));
-  *out = schema.root.child_count == 0;
-  return MORTAR_OK;
+  if (out->schema.data != meta->arrow_schema.data || out->schema.size == 0 || !meta->schema ||
+      out->schema.size >= SHORTEST_FIELD)
+    return MORTAR_OK;
+  MTR_TRY(mtr_ipc_read_schema(out->schema, arena, &schema, err));
+  if (schema.root.child_count > 0) return MORTAR_OK;
+  return mtr_thrift_table_schema(meta->schema, arena, &out->schema, err);
 }
 
-/* The Thrift schema rules where the rows came as columns, or where no rows came and the Arrow
- * schema says nothing. */
+enum mortar_status mtr_thrift_take_metadata(const struct mtr_TGetResultSetMetadataResp *meta,
+                                            struct mtr_arena *arena, struct mtr_answer *out,
+                                            struct mortar_error *err)
+{
+  MTR_TRY(take_metadata(meta, arena, out, err));
+  return look_behind_nothing(meta, arena, out, err);
+}
+
+/* The Thrift schema rules where the rows came as columns, too. */
 static enum mortar_status prefer_columns(const struct mtr_TGetResultSetMetadataResp *meta,
                                          struct mtr_arena *arena, struct mtr_answer *out,
                                          struct mortar_error *err)
 {
-  bool prefer = out->page.own_rows > 0;
+  const bool arrow = out->schema.data == meta->arrow_schema.data && out->schema.size > 0;
 
-  if (out->schema.data != meta->arrow_schema.data || out->schema.size == 0 || !meta->schema)
-    return MORTAR_OK;
-  if (!prefer && !out->page.batch_count && !out->more)
-    MTR_TRY(is_without_fields(out->schema, arena, &prefer, err));
-  return prefer ? mtr_thrift_table_schema(meta->schema, arena, &out->schema, err) : MORTAR_OK;
+  if (arrow && meta->schema && out->page.own_rows > 0)
+    return mtr_thrift_table_schema(meta->schema, arena, &out->schema, err);
+  return out->page.batch_count ? MORTAR_OK : look_behind_nothing(meta, arena, out, err);
 }
 
 /* Those of no rows may have no bytes either, and are left out. */
@@ -158,13 +165,14 @@ enum mortar_status mtr_thrift_take_rows(const struct mtr_TFetchResultsResp *rows
   const struct mtr_TRowSet *set = rows->results;
 
   MTR_TRY(mtr_thrift_check(rows->status, err));
-  if (rows->result_set_metadata)
-    MTR_TRY(mtr_thrift_take_metadata(rows->result_set_metadata, arena, out, err));
+  if (rows->result_set_metadata) MTR_TRY(take_metadata(rows->result_set_metadata, arena, out, err));
   out->has_page = true;
   out->page.batch_count = 0;
   out->page.own_rows = 0;
   out->page.first_row = -1;
   if (set) MTR_TRY(take_set(set, arena, &out->page, err));
+  if (rows->result_set_metadata && !out->page.batch_count)
+    MTR_TRY(look_behind_nothing(rows->result_set_metadata, arena, out, err));
   out->more = more_rows(rows, reliable_more, &out->page);
   return MORTAR_OK;
 }
@@ -198,7 +206,7 @@ static enum mortar_status take_direct(const struct mtr_TSparkDirectResults *dire
   out->closed = direct->close_operation != NULL;
   if (direct->operation_status) MTR_TRY(mtr_thrift_take_state(direct->operation_status, out, err));
   if (direct->result_set_metadata)
-    MTR_TRY(mtr_thrift_take_metadata(direct->result_set_metadata, arena, out, err));
+    MTR_TRY(take_metadata(direct->result_set_metadata, arena, out, err));
   if (direct->result_set)
     MTR_TRY(mtr_thrift_take_rows(direct->result_set, reliable_more, arena, out, err));
   if (direct->result_set_metadata)

@@ -12,7 +12,7 @@ MORTAR_MUST_USE enum mortar_status mtr_thrift_take_handle(const struct mtr_THand
 MORTAR_MUST_USE enum mortar_status mtr_thrift_take_operation(
     const struct mtr_TOperationHandle *operation, struct mtr_handle *out, struct mortar_error *err);
 
-/* The operation's state: sets live and rows_affected, or fails when it ended badly. */
+/* The operation's state: sets live, pending and rows_affected, or fails when it ended badly. */
 MORTAR_MUST_USE enum mortar_status mtr_thrift_take_state(
     const struct mtr_TGetOperationStatusResp *state, struct mtr_answer *out,
     struct mortar_error *err);
