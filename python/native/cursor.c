@@ -9,6 +9,7 @@
 #include "python/native/fetch.h"
 #include "python/native/metadata.h"
 #include "python/native/parameters.h"
+#include "python/native/submit.h"
 #include "python/native/wait.h"
 
 #define CUR(op) ((CursorObject *)(op))
@@ -115,10 +116,25 @@ static void drop_result(CursorObject *cur)
   PyEval_RestoreThread(saved);
 }
 
-/* What a closed cursor shows. */
-static void forget(CursorObject *cur)
+/* The server is told. */
+static void drop_submitted(CursorObject *cur)
+{
+  PyThreadState *saved;
+
+  if (!cur->submitted) return;
+  cur->submitted = 0;
+  cur->conn->lock_releases++;
+  cur->users++;
+  saved = PyEval_SaveThread();
+  mortar_statement_reset(cur->stmt);
+  PyEval_RestoreThread(saved);
+  cur->users--;
+}
+
+void native_cursor_forget(CursorObject *cur)
 {
   drop_result(cur);
+  drop_submitted(cur);
   Py_CLEAR(cur->query_id);
   cur->rowcount = -1;
   cur->rownumber = 0;
@@ -128,9 +144,9 @@ static void forget(CursorObject *cur)
  * the statement calls this again. */
 static void retire(CursorObject *cur)
 {
-  if (cur->busy || cur->cancels) return;
-  forget(cur);
-  if (cur->cancels) return; /* one that came while the lock was let go */
+  if (cur->busy || cur->users) return;
+  native_cursor_forget(cur); /* leaves what a closed cursor shows */
+  if (cur->users) return;    /* one that came while the lock was let go */
   mortar_statement_free(cur->stmt);
   cur->stmt = NULL;
 }
@@ -144,11 +160,11 @@ static enum mortar_status cancel(CursorObject *cur, struct mortar_error *err)
   st = mortar_session_usable(cur->conn->session, err);
   /* After a fork the statement's lock may be held for ever. */
   if (st != MORTAR_OK || !cur->stmt) return st;
-  cur->cancels++;
+  cur->users++;
   saved = PyEval_SaveThread();
   st = mortar_statement_cancel(cur->stmt, err);
   PyEval_RestoreThread(saved);
-  cur->cancels--;
+  cur->users--;
   if (!cur->open) retire(cur);
   return st;
 }
@@ -271,8 +287,7 @@ const char *native_cursor_text(CursorObject *cur, const char *name, const char *
   return NULL;
 }
 
-/* Cursors that run nothing never need one. */
-static int make_statement(CursorObject *cur)
+int native_cursor_statement(CursorObject *cur)
 {
   struct mortar_error err;
 
@@ -308,7 +323,21 @@ static int set_sql(CursorObject *cur, const struct request *r)
   return 0;
 }
 
-static int run(CursorObject *cur)
+int native_cursor_adopt(CursorObject *cur, enum mortar_status st, struct mortar_result *result,
+                        const struct mortar_error *err)
+{
+  cur->result = result;
+  if (st != MORTAR_OK) {
+    if (err->query_id[0]) Py_XSETREF(cur->query_id, PyUnicode_FromString(err->query_id));
+    (void)native_raise(cur->conn->state, err);
+  }
+  if (PyErr_Occurred()) return -1;
+  cur->rowcount = mortar_result_rows_affected(result);
+  cur->plan = native_connection_plan(cur->conn, result);
+  return cur->plan ? 0 : -1;
+}
+
+int native_cursor_go(CursorObject *cur)
 {
   struct mortar_error err;
   struct mortar_result *result = NULL;
@@ -318,15 +347,7 @@ static int run(CursorObject *cur)
   native_wait_begin(&w, cur->conn);
   st = mortar_statement_execute(cur->stmt, &w.call, &result, &err);
   (void)native_wait_end(&w);
-  cur->result = result;
-  if (st != MORTAR_OK) {
-    if (err.query_id[0]) cur->query_id = PyUnicode_FromString(err.query_id);
-    (void)native_raise(cur->conn->state, &err);
-  }
-  if (PyErr_Occurred()) return -1;
-  cur->rowcount = mortar_result_rows_affected(result);
-  cur->plan = native_connection_plan(cur->conn, result);
-  return cur->plan ? 0 : -1;
+  return native_cursor_adopt(cur, st, result, &err);
 }
 
 static int bind(CursorObject *cur, const struct native_parameters *parameters)
@@ -360,18 +381,20 @@ static int set_request(CursorObject *cur, void *arg)
   return r->parameters ? bind(cur, r->parameters) : 0;
 }
 
-PyObject *native_cursor_run(CursorObject *cur, int (*prepare)(CursorObject *, void *), void *arg)
+PyObject *native_cursor_run(CursorObject *cur, native_prepare *prepare, void *arg, native_go *go)
 {
   int failed;
 
   if (!native_cursor_claim(cur)) return NULL;
-  forget(cur);
+  native_cursor_forget(cur);
   /* The old result may have let the lock go, and others may have closed the cursor. */
-  failed = !is_open(cur) || make_statement(cur) < 0 || prepare(cur, arg) < 0 || run(cur) < 0;
-  if (failed && cur->result) {
+  failed =
+      !is_open(cur) || native_cursor_statement(cur) < 0 || prepare(cur, arg) < 0 || go(cur) < 0;
+  if (failed && (cur->result || cur->submitted)) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     drop_result(cur);
+    drop_submitted(cur);
     PyErr_Restore(type, value, trace);
   }
   native_cursor_yield(cur);
@@ -455,7 +478,7 @@ static int refuse_arguments(CursorObject *cur, PyObject *const *given)
 }
 
 /* What is wrong with the parameters leaves the cursor as it was. */
-static PyObject *execute_with(CursorObject *cur, struct request *r, PyObject *given)
+static PyObject *execute_with(CursorObject *cur, struct request *r, PyObject *given, native_go *go)
 {
   struct native_parameters parameters;
   PyObject *done;
@@ -463,7 +486,7 @@ static PyObject *execute_with(CursorObject *cur, struct request *r, PyObject *gi
   if (native_parameters_init(&parameters, cur->conn, r->operation, given) < 0) return NULL;
   r->operation = parameters.operation;
   r->parameters = &parameters;
-  done = native_cursor_run(cur, set_request, r);
+  done = native_cursor_run(cur, set_request, r, go);
   native_parameters_fini(&parameters);
   return done;
 }
@@ -504,22 +527,27 @@ static int parse_request(CursorObject *cur, PyObject *const *given, struct reque
   return parse_tags(given[QUERY_TAGS], out);
 }
 
-static PyObject *cur_execute(PyObject *op, PyObject *const *args, Py_ssize_t nargs,
-                             PyObject *kwnames)
+PyObject *native_cursor_execute(CursorObject *cur, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames, native_go *go)
 {
   PyObject *given[ARGUMENTS] = {NULL};
   struct request request;
   PyObject *done;
 
   if (parse_arguments(args, nargs, kwnames, given) < 0) return NULL;
-  if (refuse_arguments(CUR(op), given) < 0 || parse_request(CUR(op), given, &request) < 0)
-    return NULL;
+  if (refuse_arguments(cur, given) < 0 || parse_request(cur, given, &request) < 0) return NULL;
   if (given[PARAMETERS] && given[PARAMETERS] != Py_None)
-    done = execute_with(CUR(op), &request, given[PARAMETERS]);
+    done = execute_with(cur, &request, given[PARAMETERS], go);
   else
-    done = native_cursor_run(CUR(op), set_request, &request);
+    done = native_cursor_run(cur, set_request, &request, go);
   Py_XDECREF(request.tags);
   return done;
+}
+
+static PyObject *cur_execute(PyObject *op, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames)
+{
+  return native_cursor_execute(CUR(op), args, nargs, kwnames, native_cursor_go);
 }
 
 /* None, or NULL with the exception that is set; and what the call had to log. */
@@ -623,6 +651,11 @@ static PyMethodDef cur_methods[] = {
      "input_stream=None, query_tags=None, *, idempotent=False, statement_timeout=None)\n--\n\nRun "
      "a statement and wait for it. Returns self."},
     {"_metadata", native_metadata, METH_VARARGS, NULL},
+    {"_submit", (PyCFunction)(void (*)(void))native_submit, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"_poll", native_poll, METH_NOARGS, NULL},
+    {"_take_result", native_take_result, METH_NOARGS, NULL},
+    {"_handle", native_handle, METH_NOARGS, NULL},
+    {"_attach", native_attach, METH_O, NULL},
     {"cancel", cur_cancel, METH_NOARGS,
      "cancel()\n--\n\nAsk the server to stop the running statement. From any thread."},
     {"close", cur_close, METH_NOARGS, "close()\n--\n\nLet the result go. Closing twice is fine."},

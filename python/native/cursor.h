@@ -21,7 +21,8 @@ typedef struct cursor_object {
   long long row_limit; /* of the next statements; -1: none */
   Py_ssize_t arraysize, buffer_size;
   int open, busy;
-  int cancels; /* calls of cancel that are on their way */
+  int submitted; /* stmt has something that was submitted, or a handle of it */
+  int users;     /* calls that use stmt beside the one that claimed the cursor */
   PyObject *weakrefs;
 } CursorObject;
 
@@ -44,8 +45,28 @@ void native_cursor_refuse(CursorObject *cur, const char *name, const char *probl
 const char *native_cursor_text(CursorObject *cur, const char *name, const char *kinds,
                                PyObject *given, Py_ssize_t *size);
 
-/* Lets the old result go, has prepare set cur->stmt up and runs it: the cursor, a new reference, or
- * NULL with an exception. prepare gives -1 when it has raised. */
-PyObject *native_cursor_run(CursorObject *cur, int (*prepare)(CursorObject *, void *), void *arg);
+/* Lets the old result go, has prepare set cur->stmt up and go run it: the cursor, a new reference,
+ * or NULL with an exception. Both give -1 when they have raised. */
+typedef int native_prepare(CursorObject *cur, void *arg);
+typedef int native_go(CursorObject *cur);
+PyObject *native_cursor_run(CursorObject *cur, native_prepare *prepare, void *arg, native_go *go);
+
+/* Runs cur->stmt and waits for its end. */
+int native_cursor_go(CursorObject *cur);
+
+/* Takes over what a call for a result gave: -1 with an exception, also where a handler raised one
+ * meanwhile. */
+int native_cursor_adopt(CursorObject *cur, enum mortar_status st, struct mortar_result *result,
+                        const struct mortar_error *err);
+
+/* What execute takes; go says what becomes of it. */
+PyObject *native_cursor_execute(CursorObject *cur, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames, native_go *go);
+
+/* Lets go of the last statement, with what it has on the server; the interpreter's lock, too. */
+void native_cursor_forget(CursorObject *cur);
+
+/* Makes cur->stmt, which cursors that run nothing never need. -1 with an exception. */
+int native_cursor_statement(CursorObject *cur);
 
 #endif

@@ -114,7 +114,7 @@ PyObject *native_metadata(PyObject *op, PyObject *args)
   if (!PyArg_ParseTuple(args, "sOOOOO", &q.kind, &q.catalog, &q.schema, &q.table, &q.column,
                         &q.types))
     return NULL;
-  result = native_cursor_run((CursorObject *)op, prepare, &q);
+  result = native_cursor_run((CursorObject *)op, prepare, &q, native_cursor_go);
   Py_XDECREF(q.type_list);
   PyMem_Free(q.type_texts);
   return result;

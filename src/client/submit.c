@@ -17,11 +17,13 @@ void mtr_submitted_drop(struct mortar_statement *stmt)
   struct mtr_submitted *sub = &stmt->submitted;
   const bool open = sub->phase == MTR_SUBMITTED_LIVE || sub->phase == MTR_SUBMITTED_FINISHED;
 
+  sub->phase = MTR_SUBMITTED_NOTHING;
+  /* In the child of a fork the statement's lock may be held for ever. */
+  if (mtr_session_usable(stmt->session, NULL) != MORTAR_OK) return;
   mtr_statement_disarm(stmt, NULL);
   if (open && !sub->borrowed)
     mtr_session_drop_operation(stmt->session, &sub->answer.operation, sub->answer.live,
                                DROP_GRACE_MS, NULL);
-  sub->phase = MTR_SUBMITTED_NOTHING;
 }
 
 void mortar_statement_reset(struct mortar_statement *stmt)

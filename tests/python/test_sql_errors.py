@@ -161,11 +161,6 @@ def test_a_refused_argument_keeps_the_result(cursor):
     assert cursor.execute("SELECT 7", {}).fetchone() == (7,)
 
 
-def test_what_is_not_there_yet_says_so(cursor):
-    with pytest.raises(sql.NotSupportedError, match="not supported yet"):
-        cursor.execute_async("SELECT 1")
-
-
 @pytest.fixture
 def own_kiln(tmp_path):
     """Starts Kilns that only this test uses; ends those that are left."""

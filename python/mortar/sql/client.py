@@ -20,6 +20,7 @@ from . import exc
 from . import types as _types  # registers Row with the C side
 from ._keywords import OPTIONS, SECONDS, in_keywords
 from ._log import logger
+from .backend.types import CommandId, CommandState
 from .exc import *  # noqa: F403  older programs look for client.Error and its like
 
 if TYPE_CHECKING:
@@ -102,9 +103,49 @@ class Cursor(_native.Cursor):
         """Up to size rows, like fetchall_arrow()."""
         return _as_pyarrow(self._take_arrow(size))
 
-    def execute_async(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises NotSupportedError."""
-        _not_yet("execute_async()")
+    def execute_async(
+        self,
+        operation: str,
+        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+        enforce_embedded_schema_correctness: bool = False,
+        query_tags: Mapping[str, str | None] | None = None,
+        *,
+        idempotent: bool = False,
+        statement_timeout: int | None = None,
+    ) -> Self:
+        """Like execute(), but returns as soon as the server has the statement. It runs until its
+        end, until cancel(), or until the cursor is closed or given something else to run."""
+        return self._submit(operation, parameters, enforce_embedded_schema_correctness, None,
+                            query_tags, idempotent=idempotent, statement_timeout=statement_timeout)
+
+    def get_query_state(self) -> CommandState:
+        """How far the last statement is: asks the server once. Raises what it has failed with."""
+        return CommandState(self._poll())
+
+    def is_query_pending(self) -> bool:
+        """Whether it waits or runs."""
+        return self.get_query_state() in (CommandState.PENDING, CommandState.RUNNING)
+
+    def get_async_execution_result(self) -> Self:
+        """Waits for the end of the statement and makes its rows ready to be fetched. Called again,
+        it leaves them as they are. A wait that is broken off leaves the statement running."""
+        return self._take_result()
+
+    @property
+    def active_command_id(self) -> CommandId | None:
+        """What names the last statement. A statement that another cursor has submitted, on this
+        connection or another one, is gone on with by setting this cursor's to that one's; the other
+        cursor must stay open until then."""
+        handle = self._handle() or self.query_id
+        return CommandId(handle) if handle else None
+
+    @active_command_id.setter
+    def active_command_id(self, command: CommandId | None) -> None:
+        if not isinstance(command, (CommandId, type(None))):
+            raise exc.ProgrammingError(
+                f"active_command_id is another cursor's, or None, not a {type(command).__name__}"
+            )
+        self._attach(command and command.handle)
 
     def catalogs(self) -> Self:
         """The catalogs. As with execute(), rows are fetched afterwards; returns self."""

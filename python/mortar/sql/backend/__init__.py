@@ -1,0 +1,1 @@
+"""What programs import from here: mortar.sql.backend.types."""
