@@ -5,8 +5,9 @@
  * of 64]
  *
  * A stated size is believed only as far as the codec can reach it: one byte of LZ4 gives at most
- * 255, four of zstd a block of 128 KiB. So a body never makes memory grow by more than that factor,
- * nor past MTR_IPC_MAX_DECODED. liblz4 and libzstd take their contexts from the C library's memory.
+ * 255, four of zstd a block of 128 KiB, whose frames mostly say their size themselves. So a body
+ * never makes memory grow by more than that factor, nor past MTR_IPC_MAX_DECODED. liblz4 and
+ * libzstd take their contexts from the C library's memory.
  */
 #include "arrow/ipc_head.h"
 
@@ -51,6 +52,16 @@ static enum mortar_status bad_buffer(struct mortar_error *err, size_t i, const c
   return mtr_fail(err, MORTAR_CORRUPT, "compressed buffer %zu %s", i, what);
 }
 
+/* What a frame says itself, before there is memory for it. */
+static bool frame_agrees(int64_t codec, struct mtr_span frame, uint64_t stated)
+{
+  unsigned long long own;
+
+  if (codec != ZSTD) return true;
+  own = ZSTD_getFrameContentSize(frame.data, frame.size);
+  return own == ZSTD_CONTENTSIZE_UNKNOWN || own == stated;
+}
+
 static enum mortar_status read_packed(struct mtr_span body, const uint8_t *buffers, size_t i,
                                       int64_t codec, struct packed *out, struct mortar_error *err)
 {
@@ -67,7 +78,8 @@ static enum mortar_status read_packed(struct mtr_span body, const uint8_t *buffe
   out->bytes = mtr_span_of(body.data + p.offset + PREFIX, (size_t)p.size - PREFIX);
   out->size = out->bytes.size;
   if (stated == -1) return MORTAR_OK;
-  if (stated < 0 || (uint64_t)stated / best_ratio[codec] > out->bytes.size)
+  if (stated < 0 || (uint64_t)stated / best_ratio[codec] > out->bytes.size ||
+      !frame_agrees(codec, out->bytes, (uint64_t)stated))
     return bad_buffer(err, i, "states a size that it can't hold");
   out->plain = false;
   out->size = (size_t)stated;

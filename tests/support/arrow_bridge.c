@@ -5,10 +5,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "arrow/ipc_reader.h"
 #include "arrow/ipc_writer.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "tools/ipc_stream.h"
 
 enum { MAX_SCHEMA = 64 << 20, MAX_STREAM = 1 << 30 };
 
@@ -42,18 +42,14 @@ size_t mtr_bridge_peak(void) { return peak; }
 size_t mtr_bridge_held(void) { return held; }
 
 struct source {
-  struct mtr_slab *bytes;
-  size_t at;
-  struct mtr_arena arena;
-  struct mtr_arrow_schema schema;
+  struct ipc_stream stream;
   struct mortar_error err;
 };
 
 static void free_source(struct source *src)
 {
   if (!src) return;
-  mtr_slab_unref(src->bytes);
-  mtr_arena_fini(&src->arena);
+  ipc_stream_close(&src->stream);
   mtr_free(&alloc, src, sizeof *src);
 }
 
@@ -61,48 +57,15 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 {
   struct source *src = stream->private_data;
 
-  return mtr_arrow_schema_export(&src->schema, &alloc, out, &src->err) == MORTAR_OK ? 0 : ENOMEM;
-}
-
-/* A body that does not lie at a multiple of 8 is copied to one that does. */
-static enum mortar_status read_batch(struct source *src, struct mtr_ipc_message *message,
-                                     struct ArrowArray *out)
-{
-  struct mtr_slab *copy = NULL;
-  enum mortar_status st = MORTAR_OK;
-
-  if ((uintptr_t)message->body.data % 8 == 0)
-    return mtr_ipc_read_batch(&src->schema, message, src->bytes, out, &src->err);
-  MTR_GOTO(mtr_slab_new(&alloc, MAX_STREAM, &copy, &src->err));
-  MTR_GOTO(mtr_buf_append(&copy->buf, message->body.data, message->body.size, &src->err));
-  message->body.data = copy->buf.data;
-  MTR_GOTO(mtr_ipc_read_batch(&src->schema, message, copy, out, &src->err));
-done:
-  mtr_slab_unref(copy);
-  return st;
-}
-
-static enum mortar_status next_batch(struct source *src, struct ArrowArray *out)
-{
-  struct mtr_span rest = mtr_buf_span(&src->bytes->buf);
-  struct mtr_ipc_message message;
-  enum mortar_status st;
-
-  memset(out, 0, sizeof *out);
-  rest.data += src->at;
-  rest.size -= src->at;
-  if (rest.size == 0) return MORTAR_OK; /* the end marker may be missing */
-  st = mtr_ipc_next(rest, &message, &src->err);
-  if (st == MORTAR_MORE)
-    return mtr_fail(&src->err, MORTAR_CORRUPT, "the stream is cut off at byte %zu", src->at);
-  if (st != MORTAR_OK || message.kind == MTR_IPC_END) return st;
-  src->at += message.size;
-  return read_batch(src, &message, out);
+  return mtr_arrow_schema_export(&src->stream.schema, &alloc, out, &src->err) == MORTAR_OK ? 0
+                                                                                           : ENOMEM;
 }
 
 static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 {
-  return next_batch(stream->private_data, out) == MORTAR_OK ? 0 : EINVAL;
+  struct source *src = stream->private_data;
+
+  return ipc_stream_next(&src->stream, out, &src->err) == MORTAR_OK ? 0 : EINVAL;
 }
 
 static const char *get_last_error(struct ArrowArrayStream *stream)
@@ -121,17 +84,14 @@ int mtr_bridge_read(const uint8_t *data, size_t size, struct ArrowArrayStream *o
                     struct mortar_error *err)
 {
   enum mortar_status st = MORTAR_OK;
-  struct mtr_ipc_message message;
   struct source *src = mtr_calloc(&alloc, 1, sizeof *src);
+  struct mtr_slab *bytes = NULL;
 
   memset(out, 0, sizeof *out);
   if (!src) return (int)mtr_fail_nomem(err, "stream");
-  mtr_arena_init(&src->arena, &alloc, MAX_SCHEMA);
-  MTR_GOTO(mtr_slab_new(&alloc, MAX_STREAM, &src->bytes, err));
-  MTR_GOTO(mtr_buf_append(&src->bytes->buf, data, size, err));
-  MTR_GOTO(mtr_ipc_read_schema(mtr_span_of(data, size), &src->arena, &src->schema, err));
-  MTR_GOTO(mtr_ipc_next(mtr_span_of(data, size), &message, err));
-  src->at = message.size;
+  MTR_GOTO(mtr_slab_new(&alloc, MAX_STREAM, &bytes, err));
+  MTR_GOTO(mtr_buf_append(&bytes->buf, data, size, err));
+  MTR_GOTO(ipc_stream_open(&src->stream, bytes, err));
   out->get_schema = get_schema;
   out->get_next = get_next;
   out->get_last_error = get_last_error;
@@ -139,6 +99,7 @@ int mtr_bridge_read(const uint8_t *data, size_t size, struct ArrowArrayStream *o
   out->private_data = src;
   src = NULL;
 done:
+  mtr_slab_unref(bytes);
   free_source(src);
   return (int)st;
 }

@@ -4,8 +4,8 @@
 
 #include <inttypes.h>
 
-#include "arrow/ipc_reader.h"
 #include "base/error.h"
+#include "tools/ipc_stream.h"
 #include "tools/recordings/values.h"
 
 /* Schemas are small; decoded batches and files have the size of a recording at most. */
@@ -117,39 +117,29 @@ bool arrow_looks_like_file(struct mtr_span body)
 }
 
 static enum mortar_status check_file_batch(struct report *r, const struct mtr_arrow_schema *schema,
-                                           const struct mtr_ipc_message *message,
-                                           struct mtr_slab *slab, struct mortar_error *err)
+                                           struct ArrowArray *batch, struct mortar_error *err)
 {
-  struct ArrowArray array = {0};
-  enum mortar_status st;
+  enum mortar_status st = print_if_asked(r, schema, batch, err);
 
-  MTR_GOTO(read_message(schema, message, slab, &array, err));
-  MTR_GOTO(print_if_asked(r, schema, &array, err));
   r->file_batches++;
-  r->file_rows += (size_t)array.length;
-done:
-  release(&array);
+  r->file_rows += (size_t)batch->length;
+  release(batch);
   return st;
 }
 
 /* Schema, batches, and the end: its marker, or that of the bytes. */
-static enum mortar_status check_stream(struct report *r, struct mtr_slab *slab,
-                                       struct mtr_arena *arena, struct mortar_error *err)
+static enum mortar_status check_stream(struct report *r, struct ipc_stream *s,
+                                       struct mortar_error *err)
 {
-  struct mtr_span rest = mtr_buf_span(&slab->buf);
-  struct mtr_ipc_message message;
-  struct mtr_arrow_schema schema;
+  struct ArrowArray batch;
 
-  MTR_TRY(mtr_ipc_read_schema(rest, arena, &schema, err));
-  MTR_TRY(next_message(rest, &message, err));
   for (;;) {
-    rest = mtr_span_of(rest.data + message.size, rest.size - message.size);
-    if (message.kind == MTR_IPC_END || rest.size == 0) break;
-    MTR_TRY(next_message(rest, &message, err));
-    if (message.kind != MTR_IPC_END) MTR_TRY(check_file_batch(r, &schema, &message, slab, err));
+    MTR_TRY(ipc_stream_next(s, &batch, err));
+    if (!batch.release) break;
+    MTR_TRY(check_file_batch(r, &s->schema, &batch, err));
   }
-  return rest.size ? mtr_fail(err, MORTAR_CORRUPT, "%zu bytes behind the end", rest.size)
-                   : MORTAR_OK;
+  if (s->at == s->bytes->buf.size) return MORTAR_OK;
+  return mtr_fail(err, MORTAR_CORRUPT, "%zu bytes behind the end", s->bytes->buf.size - s->at);
 }
 
 bool arrow_check_file(struct report *r, struct mtr_lz4 *decoder, struct mtr_span body)
@@ -157,15 +147,15 @@ bool arrow_check_file(struct report *r, struct mtr_lz4 *decoder, struct mtr_span
   bool lz4 = memcmp(body.data, lz4_magic, 4) == 0;
   struct mortar_error err = {0};
   struct mtr_slab *slab = NULL;
+  struct ipc_stream s = {0};
   enum mortar_status st;
-  struct mtr_arena arena;
 
-  mtr_arena_init(&arena, NULL, SCHEMA_MAX);
   MTR_GOTO(fill_slab(decoder, body, lz4, &slab, &err));
-  MTR_GOTO(check_stream(r, slab, &arena, &err));
+  MTR_GOTO(ipc_stream_open(&s, slab, &err));
+  MTR_GOTO(check_stream(r, &s, &err));
   r->arrow_files++;
 done:
+  ipc_stream_close(&s);
   mtr_slab_unref(slab);
-  mtr_arena_fini(&arena);
   return st == MORTAR_OK ? true : report_fail(r, "Arrow file: %s", err.message);
 }
