@@ -7,6 +7,7 @@ import contextlib
 import datetime
 import decimal
 import itertools
+import json
 import struct
 
 import pytest
@@ -160,6 +161,102 @@ def test_same_as_the_connector(kind, nulls, layout, size, pairs):
     covered[kind, nulls, layout, size] += len(got)
 
 
+# ---- Nulls anywhere, all types in one statement ----
+
+# pattern -> the row's value is null, given its number and how many there are
+PATTERNS = {
+    "all": lambda k, n: True,
+    "none": lambda k, n: False,
+    "alternating": lambda k, n: k % 2 == 1,
+    "first": lambda k, n: k == 0,
+    "last": lambda k, n: k == n - 1,
+}
+LENGTHS = [1, 8, 9, 65]
+
+
+@pytest.fixture(scope="module")
+def in_rows(tmp_path_factory):
+    """A cursor on a server that knows no columns yet."""
+    kiln = Kiln(tmp_path_factory.mktemp("kiln"), "--protocol", "HIVE_V1", "--batch-rows", "14")
+    with connect(kiln.uri) as connection:
+        yield connection.cursor()
+    kiln.end()
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_nulls_are_where_they_are(pattern, length, pairs, in_rows):
+    """In all three layouts; as the connector has them, which knows no rows."""
+    where = [PATTERNS[pattern](k, length) for k in range(length)]
+    nulls = ", ".join(str(k) for k in range(length) if where[k]) or "-1"
+    columns = ", ".join(f"CASE WHEN id IN ({nulls}) THEN NULL ELSE {expression} END AS v{number}"
+                        for number, (expression, _) in enumerate(TYPES.values()))
+    text = f"SELECT id, {columns} FROM range({length}) ORDER BY id"
+    got = {}
+    for layout, (mine, exact) in pairs.items():
+        got[layout] = mine.execute(text).fetchall()
+        exact.execute(text)
+        assert mine.description == exact.description
+        wanted = exact.fetchall()
+        for number, kind in enumerate(TYPES):
+            values = [row[number + 1] for row in got[layout]]
+            assert [v is None for v in values] == [kind == "void" or null for null in where], kind
+            others = [row[number + 1] for row in wanted]
+            if (kind, layout) == ("float", "columns"):
+                others = map(single, others)
+            assert rows_of([values]) == rows_of([others]), kind
+    in_rows.execute(text)
+    assert in_rows.description == pairs["columns"][0].description
+    assert rows_of(in_rows.fetchall()) == rows_of(got["columns"])
+
+
+# kind of container -> (an expression of the one that holds an expression, the same in Python)
+CONTAINERS = {
+    "array": (lambda e: f"array({e}, NULL, {e})", lambda v: [v, None, v]),
+    "map": (lambda e: f"map('k', {e}, 'n', NULL)", lambda v: [("k", v), ("n", None)]),
+    "struct": (lambda e: f"named_struct('x', {e})", lambda v: {"x": v}),
+}
+
+
+def nested(kinds, level=0):
+    """(expression of id, function of id) of containers in each other, down to the id itself. At each
+    level every fifth value is null."""
+    expression, value = "id", lambda k: k
+    if kinds:
+        inner, inside = nested(kinds[1:], level + 1)
+        write, make = CONTAINERS[kinds[0]]
+        expression, value = write(inner), lambda k: make(inside(k))
+    return (f"CASE WHEN id % 5 = {level} THEN NULL ELSE {expression} END",
+            lambda k: None if k % 5 == level else value(k))
+
+
+def as_read(value, text):
+    """What JSON makes of a value of Python's, if it comes as text."""
+    if text and isinstance(value, list) and value and isinstance(value[0], tuple):
+        return {key: as_read(inner, text) for key, inner in value}
+    if isinstance(value, (list, tuple)):
+        return type(value)(as_read(inner, text) for inner in value)
+    if isinstance(value, dict):
+        return {key: as_read(inner, text) for key, inner in value.items()}
+    return value
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_nulls_at_every_level(length, pairs, in_rows):
+    columns = [nested(kinds) for depth in (1, 2, 3)
+               for kinds in itertools.product(CONTAINERS, repeat=depth)]
+    text = "SELECT id, {} FROM range({}) ORDER BY id".format(
+        ", ".join(f"{expression} AS v{number}" for number, (expression, _) in enumerate(columns)),
+        length)
+    for layout, cursor in [("rows", in_rows), *((name, pair[0]) for name, pair in pairs.items())]:
+        as_text = layout != "arrow"
+        wanted = [[as_read(value(k), as_text) for _, value in columns] for k in range(length)]
+        got = [list(row)[1:] for row in cursor.execute(text).fetchall()]
+        if as_text:
+            got = [[value if value is None else json.loads(value) for value in row] for row in got]
+        assert got == wanted, layout
+
+
 # ---- A million rows of each type, several types to a statement ----
 
 MILLION_ROWS = 1_000_000
@@ -224,6 +321,40 @@ def test_a_million_rows_of_every_type(group, nulls, layout, large_pairs):
     assert count == MILLION_ROWS
     for kind in GROUPS[group]:
         covered[kind, nulls, layout, "1,000,000 rows"] += count
+
+
+# One of each type of SQL's.
+ONE_EACH = ["boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(10,2)",
+            "string ascii", "binary", "date", "timestamp", "timestamp_ntz", "void", "array<int>", "map",
+            "struct"]
+
+
+def looks(cursor, size):
+    """Description, Arrow schemas and the Python types of each column of so many rows, some of which
+    are taken as rows, the others as tables."""
+    columns = ", ".join(f"CASE WHEN id % 3 = 1 THEN NULL ELSE {TYPES[kind][0]} END AS v{number}"
+                        for number, kind in enumerate(ONE_EACH))
+    cursor.execute(f"SELECT id, {columns} FROM range({size})")
+    types, schemas, count = collections.defaultdict(set), [], 0
+    while rows := cursor.fetchmany(100):
+        for row in rows:
+            for number, value in enumerate(row):
+                types[number].add(type(value))
+        table = cursor.fetchmany_arrow(99_900)
+        schemas.append(table.schema)
+        count += len(rows) + table.num_rows
+    assert count == size
+    return cursor.description, dict(types), schemas
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_small_result_looks_like_a_large_one(layout, large_pairs):
+    mine, _ = large_pairs[layout]
+    description, types, (schema,) = looks(mine, 3)
+    large_description, large_types, schemas = looks(mine, MILLION_ROWS)
+    assert description == large_description
+    assert types == large_types and len(types) == len(ONE_EACH) + 1
+    assert len(schemas) == 10 and all(schema.equals(s, check_metadata=True) for s in schemas)
 
 
 @pytest.mark.told
