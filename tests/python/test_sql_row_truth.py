@@ -106,12 +106,12 @@ LAYOUTS = {"columns": columns, "rows": in_rows, "Arrow": arrow, "Arrow, LZ4": ar
 # ---- The server ---------------------------------------------------------------------------------
 
 
-def table_schema():
+def table_schema(names):
     kinds = [t.TTypeId.BIGINT_TYPE, t.TTypeId.STRING_TYPE]
     entries = [t.TTypeEntry(primitiveEntry=t.TPrimitiveTypeEntry(type=kind)) for kind in kinds]
     return t.TTableSchema(columns=[
-        t.TColumnDesc(columnName=field.name, typeDesc=t.TTypeDesc(types=[entry]), position=at)
-        for at, (field, entry) in enumerate(zip(SCHEMA, entries))])
+        t.TColumnDesc(columnName=name, typeDesc=t.TTypeDesc(types=[entry]), position=at)
+        for at, (name, entry) in enumerate(zip(names, entries))])
 
 
 class Result:
@@ -121,11 +121,11 @@ class Result:
         operationId=t.THandleIdentifier(guid=bytes(16), secret=bytes(16)), operationType=0,
         hasResultSet=True)
 
-    def __init__(self, layout, hive, spoil=None):
+    def __init__(self, layout, hive, spoil=None, names=SCHEMA.names, sizes=None):
         chance = random.Random(os.environ["MORTAR_SEED"])
-        first, self.hive, self.layout = 0, hive, layout
+        first, self.hive, self.layout, self.names = 0, hive, layout, names
         self.pages = []
-        for size in cuts(chance):
+        for size in sizes or cuts(chance):
             if hive and not size:
                 continue  # it would be the end
             page = LAYOUTS[layout](range(first, first + size), chance)
@@ -138,9 +138,11 @@ class Result:
         self.encoded = {}
 
     def metadata(self):
+        schema = pa.schema(zip(self.names, SCHEMA.types)).serialize().to_pybytes()
+        lz4 = self.layout == "Arrow, LZ4"
         return t.TGetResultSetMetadataResp(
-            status=OK, schema=table_schema(), lz4Compressed=self.layout == "Arrow, LZ4",
-            arrowSchema=SCHEMA.serialize().to_pybytes() if self.layout == "Arrow, LZ4" else None)
+            status=OK, schema=table_schema(self.names), lz4Compressed=lz4,
+            arrowSchema=schema if lz4 else None)
 
     def fetch(self, page):
         more = page + 1 < len(self.pages) and not self.hive
@@ -275,6 +277,24 @@ def test_all_ways_take_turns(cursor, layout, round):
     got += cursor.fetchall() if round % 2 else tuples(cursor.fetchall_arrow())
     assert got == WANTED
     assert cursor.fetchone() is None and cursor.fetchall() == []
+
+
+# ---- Names --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("names", [
+    ("", ""), ("a", "a"), ("count", "index"), ("a.b", "\u65e5\u672c \U0001f600"), ("x" * 5000, "`id` "),
+    ("__class__", "_fields"), ("1", "A\nB")], ids=lambda names: ascii(names)[:20])
+@pytest.mark.parametrize("layout", ["columns", "rows", "Arrow, LZ4"])
+def test_names_are_what_the_server_says(names, layout, servers):
+    server = servers["Databricks"]
+    server.results["names"] = Result(layout, False, names=names, sizes=[2, 3])
+    with connect(server.uri) as connection, connection.cursor() as cursor:
+        rows = cursor.execute("names").fetchmany(2)
+        assert tuple(entry[0] for entry in cursor.description) == names
+        table = cursor.fetchall_arrow()
+    assert tuple(table.column_names) == names and [*rows, *tuples(table)] == WANTED[:5]
+    assert list(rows[1].asDict()) == list(dict.fromkeys(names))
 
 
 # ---- Counts that are wrong ----------------------------------------------------------------------
