@@ -102,6 +102,13 @@ static bool reads_lz4(const struct kiln_session *session,
   return req->can_decompress_lz4_result && kiln_session_knows(session, MTR_PROTOCOL_SPARK_V6);
 }
 
+/* A younger server reads them whatever was agreed on: the Python connector, which speaks V7, sends
+ * them all the same. */
+static bool reads_parameters(const struct kiln_session *session)
+{
+  return session->core->protocol >= MTR_PROTOCOL_SPARK_V8;
+}
+
 bool kiln_operation_describe(const struct kiln_session *session,
                              const struct mtr_TExecuteStatementReq *req, struct mtr_arena *arena,
                              struct kiln_statement *out)
@@ -112,8 +119,7 @@ bool kiln_operation_describe(const struct kiln_session *session,
   out->catalog = session->catalog;
   out->schema = session->schema;
   out->parameters = req->parameters.items;
-  out->parameter_count =
-      kiln_session_knows(session, MTR_PROTOCOL_SPARK_V8) ? req->parameters.count : 0;
+  out->parameter_count = reads_parameters(session) ? req->parameters.count : 0;
   out->lz4 = reads_lz4(session, req);
   out->prepared_ok = req->get_direct_results && req->get_direct_results->max_rows > 0 &&
                      layout_of(session, req) == MTR_ROWSET_ARROW;
