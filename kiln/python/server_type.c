@@ -40,7 +40,8 @@ const char kiln_server_type_start_doc[] =
     "      port=0, tls=False, cert_file=None, key_file=None, cert_out=None, workers=0,\n"
     "      batch_rows=0, page_batches=0, checksum=False, columns=False, protocol=None,\n"
     "      token=None, faults=False, faults_file=None, session_idle_ms=0, "
-    "operation_idle_ms=0)\n--\n\n"
+    "operation_idle_ms=0,\n"
+    "      direct_wait_ms=0)\n--\n\n"
     "Start a server and return it: on the recordings that replay names, or else on the DuckDB\n"
     "engine, which needs the first four.";
 
@@ -63,23 +64,42 @@ static int read_words(PyObject *translator, struct start_options *options)
 
 static int read_options(PyObject *args, PyObject *kwargs, struct start_options *options)
 {
-  static char *names[] = {
-      "library",    "setup_sql",    "work_folder",     "translator",        "replay",   "address",
-      "port",       "tls",          "cert_file",       "key_file",          "cert_out", "workers",
-      "batch_rows", "page_batches", "checksum",        "columns",           "protocol", "token",
-      "faults",     "faults_file",  "session_idle_ms", "operation_idle_ms", NULL};
+  static char *names[] = {"library",
+                          "setup_sql",
+                          "work_folder",
+                          "translator",
+                          "replay",
+                          "address",
+                          "port",
+                          "tls",
+                          "cert_file",
+                          "key_file",
+                          "cert_out",
+                          "workers",
+                          "batch_rows",
+                          "page_batches",
+                          "checksum",
+                          "columns",
+                          "protocol",
+                          "token",
+                          "faults",
+                          "faults_file",
+                          "session_idle_ms",
+                          "operation_idle_ms",
+                          "direct_wait_ms",
+                          NULL};
   struct kiln_options *server = &options->server;
   PyObject *translator = NULL;
   int tls = 0, checksum = 0, columns = 0, faults = 0;
-  long long batch_rows = 0, page_batches = 0, session_idle = 0, operation_idle = 0;
+  long long batch_rows = 0, page_batches = 0, session_idle = 0, operation_idle = 0, direct_wait = 0;
 
   if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "|$sssO!zzipzzziLLppzzpzLL:start", names, &options->engine.library,
+          args, kwargs, "|$sssO!zzipzzziLLppzzpzLLL:start", names, &options->engine.library,
           &options->engine.setup_sql, &options->engine.work_folder, &PyTuple_Type, &translator,
           &options->replay, &server->address, &server->port, &tls, &server->cert_file,
           &server->key_file, &server->cert_out, &server->workers, &batch_rows, &page_batches,
           &checksum, &columns, &server->protocol, &server->token, &faults, &server->faults_file,
-          &session_idle, &operation_idle))
+          &session_idle, &operation_idle, &direct_wait))
     return -1;
   server->tls = tls != 0;
   server->checksum = checksum != 0;
@@ -89,6 +109,7 @@ static int read_options(PyObject *args, PyObject *kwargs, struct start_options *
   server->page_batches = page_batches;
   server->session_idle_ms = session_idle;
   server->operation_idle_ms = operation_idle;
+  server->direct_wait_ms = direct_wait;
   return read_words(translator, options);
 }
 

@@ -79,6 +79,8 @@ def _warehouse_parser() -> argparse.ArgumentParser:
         help="sessions end after so long without a call; never otherwise")
     add("--operation-idle-ms", type=rows, default=0, metavar="N",
         help="results are dropped after so long without a call; never otherwise")
+    add("--direct-wait-ms", type=rows, default=0, metavar="N",
+        help="a client is told after so long that its statement still runs; 5000")
     return parser
 
 
@@ -190,6 +192,7 @@ def _engine_options(arguments: argparse.Namespace, work_folder: str) -> dict[str
         "protocol": arguments.protocol,
         "session_idle_ms": arguments.session_idle_ms,
         "operation_idle_ms": arguments.operation_idle_ms,
+        "direct_wait_ms": arguments.direct_wait_ms,
     }
 
 

@@ -37,4 +37,5 @@ def start(
     faults_file: str | None = None,
     session_idle_ms: int = 0,
     operation_idle_ms: int = 0,
+    direct_wait_ms: int = 0,
 ) -> Server: ...
