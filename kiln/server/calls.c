@@ -223,10 +223,14 @@ static const char *why_no_rows(const struct kiln_operation *op)
   return op->rows ? NULL : "the rows were prepared and come with the statement only";
 }
 
+enum { FETCH_NEXT = 0, FETCH_FIRST = 4 };
+
+/* The driver for Node asks for its first page with FETCH_FIRST. */
 static const char *why_no_fetch(const struct kiln_operation *op,
                                 const struct mtr_TFetchResultsReq *req)
 {
-  if (req->orientation != 0) return "rows are read forward only: FETCH_NEXT";
+  if (req->orientation != FETCH_NEXT && !(req->orientation == FETCH_FIRST && op->next_row == 0))
+    return "rows are read forward only: FETCH_NEXT";
   if (MTR_HAS(req, TFetchResultsReq, start_row_offset) && req->start_row_offset != op->next_row)
     return "rows that were sent can't be sent again";
   return why_no_rows(op);

@@ -350,6 +350,29 @@ static void rows_are_not_sent_twice(void **state)
   fixture_stop(&fx);
 }
 
+/* Before the first page, to fetch from the beginning is to fetch what comes next. */
+static void the_first_page_may_be_asked_for_as_first(void **state)
+{
+  struct mtr_TFetchResultsReq req = {0};
+  const struct mtr_TFetchResultsResp *page;
+  struct wire_handle op;
+  struct fixture fx;
+
+  (void)state;
+  fixture_start(&fx, &tiny_engine, NULL);
+  wire_keep(
+      &op,
+      wire_execute(&fx.wire, &fx.session, "rows 30", &ask_sync)->operation_handle->operation_id);
+  MTR_SET(&req, TFetchResultsReq, operation_handle, &op.operation);
+  MTR_SET(&req, TFetchResultsReq, max_rows, 10);
+  MTR_SET(&req, TFetchResultsReq, orientation, 4);
+  page = WIRE_CALL(&fx.wire, FetchResults, &req);
+  assert_int_equal(page->status->status_code, MTR_STATUS_SUCCESS);
+  assert_int_equal(wire_check_rows(page->result_set_metadata, page->results, 0), 10);
+  assert_int_equal(WIRE_CALL(&fx.wire, FetchResults, &req)->status->status_code, MTR_STATUS_ERROR);
+  fixture_stop(&fx);
+}
+
 static void a_row_limit_of_the_statement_holds(void **state)
 {
   struct mtr_TExecuteStatementReq req = {0};
@@ -911,6 +934,7 @@ int main(void)
       cmocka_unit_test(a_large_result_is_paged),
       cmocka_unit_test(pages_are_bounded_by_bytes_and_options),
       cmocka_unit_test(rows_are_not_sent_twice),
+      cmocka_unit_test(the_first_page_may_be_asked_for_as_first),
       cmocka_unit_test(a_row_limit_of_the_statement_holds),
       cmocka_unit_test(statements_without_rows),
       cmocka_unit_test(a_failed_statement_says_why),
