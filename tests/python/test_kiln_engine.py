@@ -493,6 +493,14 @@ def test_parameters_with_and_without_names_are_refused():
     assert caught.value.sqlstate == "42613"
 
 
+def test_a_parameter_with_neither_type_nor_value_is_null():
+    """As the driver for Node sends it."""
+    (null,) = translate("SELECT ? AS a", ("main", "default"), [Parameter("", "", 0, None, None)]).statements
+    assert "NULL AS" in null
+    with pytest.raises(Refused, match="UNSUPPORTED_DATATYPE"):
+        translate("SELECT ? AS a", ("main", "default"), [Parameter("", "", 0, "1", None)])
+
+
 # ---- Long INSERTs --------------------------------------------------------------------
 
 LITERALS = [

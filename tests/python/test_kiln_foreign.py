@@ -447,6 +447,9 @@ def test_functions(keyed):
                        ("REMARKS", "string"), ("FUNCTION_TYPE", "int"), ("SPECIFIC_NAME", "string")]
     assert (None, None, "abs", "", 0, "abs") in rows
     assert all(len(row[2]) == 3 and row[2].startswith("ab") for row in rows)
+    assert ask_as_hive(keyed, "GetFunctions", catalogName="main", schemaName="keyed", functionName="ab_")[1] == rows
+    names = [row[2] for row in ask_as_hive(keyed, "GetFunctions")[1]]
+    assert len(names) > 300 and not [name for name in names if name.startswith("_")]
     assert ask_as_hive(keyed, "GetFunctions", functionName="no_such_function")[1] == []
 
 
@@ -456,4 +459,4 @@ def test_catalogs_schemas_tables_and_columns_as_hive_asks(keyed):
     tables = ask_as_hive(keyed, "GetTables", schemaName="keyed", tableTypes=["TABLE"])[1]
     assert [row[2] for row in tables] == ["child", "free", "parent"]
     columns = ask_as_hive(keyed, "GetColumns", schemaName="keyed", tableName="parent")[1]
-    assert [row[3] for row in columns] == ["a", "b", "note"]
+    assert [(row[3], row[16]) for row in columns] == [("a", 0), ("b", 1), ("note", 2)]

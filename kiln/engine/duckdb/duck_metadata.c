@@ -1,5 +1,6 @@
 /* From the filters of a metadata call to a WHERE clause. Case does not matter, as in all names of a
- * warehouse. What the columns are is the views' business. */
+ * warehouse. The functions are those that are built in: every schema has them. What the columns are
+ * is the views' business. */
 #include "kiln/engine/duckdb/duck_metadata.h"
 
 #include <stddef.h>
@@ -39,11 +40,7 @@ static const struct question {
                                   ON("TABLE_NAME", table), ON("COLUMN_NAME", column)}},
     [MORTAR_METADATA_TABLE_TYPES] = {"table_types", "1", false, {{NULL, 0}}},
     [MORTAR_METADATA_TYPE_INFO] = {"type_info", "2, 1", false, {{NULL, 0}}},
-    [MORTAR_METADATA_FUNCTIONS] = {"functions",
-                                   "3",
-                                   false,
-                                   {ON("FUNCTION_CAT", catalog), ON("FUNCTION_SCHEM", schema),
-                                    ON("FUNCTION_NAME", function)}},
+    [MORTAR_METADATA_FUNCTIONS] = {"functions", "3", false, {ON("FUNCTION_NAME", function)}},
     [MORTAR_METADATA_PRIMARY_KEYS] = {"primary_keys",
                                       "1, 2, 3, KEQ_SEQ",
                                       true,

@@ -73,12 +73,13 @@ def _unbound(name: str) -> Refused:
     )
 
 
-def _is_void(kind: str) -> bool:
-    return kind.upper() in ("VOID", "NULL")
+def _is_void(parameter: Parameter) -> bool:
+    """The driver for Node sends neither type nor value."""
+    return parameter.kind.upper() in ("VOID", "NULL") or not parameter.kind and parameter.text is None
 
 
 def _value(parameter: Parameter) -> exp.Expression:
-    if _is_void(parameter.kind):
+    if _is_void(parameter):
         return exp.Null()
     if parameter.kind.upper() in ("ARRAY", "MAP"):
         return _nested(parameter)
@@ -115,7 +116,7 @@ def _shown(parameter: Parameter) -> str:
     kind = parameter.kind.upper()
     if parameter.arguments is not None:
         return f"{kind.lower()}({', '.join(map(_shown, parameter.arguments))})"
-    if parameter.text is None or _is_void(kind):
+    if parameter.text is None or _is_void(parameter):
         return "NULL"
     if kind in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ"):
         return f"{kind} '{parameter.text}'"

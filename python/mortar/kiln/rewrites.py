@@ -210,8 +210,10 @@ def _texts_as_numbers(tree: exp.Expression, names: Names) -> None:
 
 
 def _large_literals(tree: exp.Expression, names: Names) -> None:
-    """What is too long for a BIGINT is a DECIMAL."""
-    for node in tree.find_all(exp.Literal):
+    """What is too long for a BIGINT is a DECIMAL. The lowest INT is one, with its sign."""
+    for node in _each(tree, exp.Literal):
+        if node.name == "2147483648" and isinstance(node.parent, exp.Neg):
+            _replace(node.parent, lambda copy: _cast(copy, "INT"))
         if not node.is_int or len(node.name) < 19:
             continue
         value = int(node.name)

@@ -333,7 +333,7 @@ CREATE VIEW kiln.main.metadata_columns AS
     j.radix AS NUM_PREC_RADIX, CAST(c.is_nullable AS INTEGER) AS NULLABLE,
     coalesce(c.comment, '') AS REMARKS, CAST(NULL AS VARCHAR) AS COLUMN_DEF,
     CAST(NULL AS INTEGER) AS SQL_DATA_TYPE, CAST(NULL AS INTEGER) AS SQL_DATETIME_SUB,
-    CAST(NULL AS INTEGER) AS CHAR_OCTET_LENGTH, c.column_index AS ORDINAL_POSITION,
+    CAST(NULL AS INTEGER) AS CHAR_OCTET_LENGTH, c.column_index - 1 AS ORDINAL_POSITION,
     CASE WHEN c.is_nullable THEN 'YES' ELSE 'NO' END AS IS_NULLABLE,
     CAST(NULL AS VARCHAR) AS SCOPE_CATALOG, CAST(NULL AS VARCHAR) AS SCOPE_SCHEMA,
     CAST(NULL AS VARCHAR) AS SCOPE_TABLE, CAST(NULL AS SMALLINT) AS SOURCE_DATA_TYPE,
@@ -356,7 +356,7 @@ CREATE VIEW kiln.main.metadata_functions AS
   SELECT DISTINCT CAST(NULL AS VARCHAR) AS FUNCTION_CAT, CAST(NULL AS VARCHAR) AS FUNCTION_SCHEM,
     function_name AS FUNCTION_NAME, '' AS REMARKS, 0 AS FUNCTION_TYPE,
     function_name AS SPECIFIC_NAME
-  FROM duckdb_functions() WHERE regexp_full_match(function_name, '[a-z_][a-z0-9_]*');
+  FROM duckdb_functions() WHERE regexp_full_match(function_name, '[a-z][a-z0-9_]*');
 
 -- Keys are those that DuckDB has: a foreign one names a table of its own schema.
 CREATE VIEW kiln.main.metadata_primary_keys AS

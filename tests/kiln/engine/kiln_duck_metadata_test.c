@@ -34,7 +34,7 @@ static const struct {
                      " ORDER BY 1, 2, 3, ORDINAL_POSITION"},
     {{.kind = MORTAR_METADATA_TABLE_TYPES}, FROM("table_types") " ORDER BY 1"},
     {{.kind = MORTAR_METADATA_TYPE_INFO}, FROM("type_info") " ORDER BY 2, 1"},
-    {{.kind = MORTAR_METADATA_FUNCTIONS, .function = "abs"},
+    {{.kind = MORTAR_METADATA_FUNCTIONS, .catalog = "main", .schema = "x", .function = "abs"},
      FROM("functions") " AND FUNCTION_NAME ILIKE 'abs' ESCAPE '\\' ORDER BY 3"},
     {{.kind = MORTAR_METADATA_PRIMARY_KEYS, .table = "a%'"},
      FROM("primary_keys") " AND lower(TABLE_NAME) = lower('a%''') ORDER BY 1, 2, 3, KEQ_SEQ"},
