@@ -5,11 +5,12 @@
 #   setup.sh demo     those, and .venv
 #   setup.sh test     those, and what the tests need
 #   setup.sh bench    those, and the clients that the benchmarks compare with
+#   setup.sh foreign  clients for Node and Java that are tried against Kiln, into build/foreign
 #   setup.sh install  this checkout, with Kiln and its engine, into .venv
 #
 # Packages are installed as root or through sudo where that asks for no password; otherwise the
 # command to type is printed and nothing happens. Where packages come from is the business of the
-# user's own apt and pip settings: no index is named here.
+# user's own settings of apt, pip, npm and Maven: no index is named here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,6 +18,8 @@ build_packages=(gcc libc6-dev cmake ninja-build pkg-config libcurl4-openssl-dev 
   liblz4-dev libzstd-dev libevent-dev libjansson-dev ca-certificates)
 test_packages=(g++ clang clang-format libcmocka-dev openssl valgrind)
 python_packages=(python3 python3-dev python3-venv)
+node_packages=(nodejs npm)
+java_packages=(default-jdk-headless maven)
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -136,6 +139,34 @@ need_requirements() { # LIST WHO
   cp "$list" "$stamp"
 }
 
+# ---- Clients for Node and Java ----------------------------------------------------------------
+
+# Adds the named packages unless both commands are there, from wherever.
+want_commands() { # COMMAND COMMAND PACKAGE...
+  command -v "$1" >/dev/null && command -v "$2" >/dev/null || wanted+=("${@:3}")
+}
+
+# What LIST names, brought into FOLDER by the command, which gets both; or nothing, when it is there.
+need_clients() { # LIST FOLDER COMMAND
+  local list=$1 folder=$2 stamp=$2.stamp
+  cmp -s "$list" "$stamp" && return
+  say "bringing what $list names"
+  rm -rf "$folder" "$stamp"
+  mkdir -p "$folder"
+  "$3" "$list" "$PWD/$folder" || return
+  cp "$list" "$stamp"
+}
+
+npm_install() {
+  cp "$1" "$2"
+  (cd "$2" && npm install --silent --no-audit --no-fund --no-package-lock)
+}
+
+maven_copy() {
+  mvn --quiet --batch-mode --no-transfer-progress --file "$1" \
+    dependency:copy-dependencies "-DoutputDirectory=$2"
+}
+
 # Missing packages are asked for in one go, so that a user types one command only. clang's runtime
 # is looked for twice: on a fresh machine apt knows clang only after it has read its lists.
 wanted=("${build_packages[@]}")
@@ -160,8 +191,16 @@ case ${1:-} in
     [ "$1" != bench ] || need_requirements bench/requirements.txt benchmarks ||
       say "they are measured without it"
     ;;
+  foreign)
+    wanted=()
+    want_commands node npm "${node_packages[@]}"
+    want_commands java mvn "${java_packages[@]}"
+    need_packages "${wanted[@]}"
+    need_clients tests/foreign/node/package.json build/foreign/node npm_install
+    need_clients tests/foreign/java/pom.xml build/foreign/java maven_copy
+    ;;
   install)
     need_mortar
     ;;
-  *) die "usage: setup.sh build|demo|test|bench|install" ;;
+  *) die "usage: setup.sh build|demo|test|bench|foreign|install" ;;
 esac

@@ -59,6 +59,7 @@ case ${1:-} in
     step "python: install" scripts/setup.sh install
     step "python: fresh install" install_check
     step "python: asan" scripts/python_asan.sh
+    step "python: foreign clients" scripts/setup.sh foreign
     step "python: pytest" python_tests
     ;;
   quick)
