@@ -31,6 +31,20 @@ static bool is_schema_name(struct mtr_span key)
   return mtr_span_equal(key, mtr_span_text("use:database"));
 }
 
+/* Clients of Hive's family say what kind of setting it is. */
+static struct mtr_span bare_key(struct mtr_span key)
+{
+  static const char *const kinds[] = {"set:hiveconf:", "set:hivevar:", "set:"};
+  size_t i, size;
+
+  for (i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    size = strlen(kinds[i]);
+    if (key.size > size && memcmp(key.data, kinds[i], size) == 0)
+      return mtr_span_of(key.data + size, key.size - size);
+  }
+  return key;
+}
+
 bool duck_settings_name_schema(const struct mtr_thrift_values *settings)
 {
   struct mtr_tr rd;
@@ -71,7 +85,7 @@ enum mortar_status duck_settings_write(struct mtr_buf *out, uint64_t number,
     struct mtr_span key = mtr_tr_string(&rd), value = mtr_tr_string(&rd);
 
     if (!keeps(key) || !keeps(value) || is_schema_name(key)) continue;
-    MTR_TRY(put_setting(out, number, key, value, err));
+    MTR_TRY(put_setting(out, number, bare_key(key), value, err));
   }
   return mtr_buf_append(out, "", 1, err);
 }

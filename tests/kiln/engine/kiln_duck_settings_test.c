@@ -27,6 +27,10 @@ static const struct {
      MADE ROW "('it''', '''''')" ROW "('b', '\xc3\xa4')", false},
     {3, "\0\0\0\14use:database\0\0\0\1x\0\0\0\1n\0\0\0\1\0\0\0\0\1u\0\0\0\1\xff", 41, MADE, true},
     {1, "\0\0\0\1x\0\0\0\14use:database", 21, MADE ROW "('x', 'use:database')", false},
+    {3,
+     "\0\0\0\16set:hiveconf:a\0\0\0\1b\0\0\0\15set:hivevar:c\0\0\0\1d\0\0\0\15set:hiveconf:"
+     "\0\0\0\1e",
+     67, MADE ROW "('a', 'b')" ROW "('c', 'd')" ROW "('hiveconf:', 'e')", false},
 };
 
 static void test_cases(void **state)
