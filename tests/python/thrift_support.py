@@ -62,7 +62,7 @@ class ThriftServer:
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.uri = f"http://127.0.0.1:{self.server.server_port}/sql/1.0/warehouses/replay"
+        self.uri = f"http://127.0.0.1:{self.server.server_port}/sql/1.0/warehouses/test"
 
     def close(self) -> None:
         self.server.shutdown()
