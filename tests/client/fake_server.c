@@ -390,6 +390,8 @@ static void fill_direct(struct fake_server *fs, struct reply *r, _Atomic int *pa
 
   if (!(fs->lacks & FAKE_NO_STATE))
     MTR_SET(direct, TSparkDirectResults, operation_status, state_reply(fs, r));
+  if (!ended && fs->early_metadata)
+    MTR_SET(direct, TSparkDirectResults, result_set_metadata, metadata(fs, r));
   if (!ended || fs->failure) return;
   if (!fs->no_schema && !(fs->lacks & FAKE_NO_METADATA))
     MTR_SET(direct, TSparkDirectResults, result_set_metadata, metadata(fs, r));

@@ -91,6 +91,7 @@ struct fake_server {
   int empty_pages;      /* so many pages without rows come behind the last one with rows */
   unsigned lacks;       /* FAKE_NO_... */
   bool closes_too_soon; /* the first reply says closeOperation although there are more pages */
+  bool early_metadata;  /* resultSetMetadata comes with a statement that still runs */
   bool repeats;         /* every page after the first begins a row earlier than it should */
   enum {
     FAKE_RESULT_TOLD,

@@ -127,6 +127,7 @@ static void features_wait_for_their_version(void **state)
       check_asked(c.fs.execute_asked, execute[i].name, version >= execute[i].since);
     for (i = 0; i < sizeof fetch / sizeof *fetch; i++)
       check_asked(c.fs.fetch_asked, fetch[i].name, version >= fetch[i].since);
+    check_asked(c.fs.fetch_asked, "\"max_rows\":1000}", version < 5);
     assert_int_equal(c.fs.schemas, version < 10 ? 1 : 0);
     assert_int_equal(c.fs.fetched, version < 10 ? 3 : 1); /* the last one has no rows */
     client_stop(&c);
@@ -296,6 +297,22 @@ static void empty_results_of_every_shape(void **state)
   fake_server_batches(&c.fs, 9, 11); /* with rows these may be lacking, too */
   assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
   assert_int_equal(rows, 99);
+  client_stop(&c);
+}
+
+/* Its bytes are gone once the statement was polled for. */
+static void a_schema_before_the_end_is_asked_for_again(void **state)
+{
+  struct client c;
+  int64_t rows;
+
+  (void)state;
+  client_start(&c);
+  c.fs.early_metadata = true;
+  c.fs.live_polls = 3;
+  assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
+  assert_int_equal(rows, 3);
+  assert_int_equal(c.fs.schemas, 1);
   client_stop(&c);
 }
 
@@ -708,6 +725,7 @@ int main(void)
       cmocka_unit_test(small_batches_are_joined),
       cmocka_unit_test(a_corrupt_batch_among_joined_ones_is_an_error),
       cmocka_unit_test(empty_results_of_every_shape),
+      cmocka_unit_test(a_schema_before_the_end_is_asked_for_again),
       cmocka_unit_test(pages_without_rows_are_no_end),
       cmocka_unit_test(a_close_that_comes_too_soon_loses_no_rows),
       cmocka_unit_test(a_page_that_repeats_rows_is_an_error),
