@@ -34,6 +34,7 @@ class Error(ctypes.Structure):
         ("outcome", ctypes.c_int),
         ("http_status", ctypes.c_int32),
         ("server_code", ctypes.c_int32),
+        ("os_error", ctypes.c_int32),
         ("session_lost", ctypes.c_bool),
         ("sqlstate", ctypes.c_char * 6),
         ("query_id", ctypes.c_char * 37),
