@@ -77,7 +77,7 @@ static enum mortar_status decode_batch(struct mtr_page_reader *rd, struct mtr_ch
                                        struct mortar_error *err)
 {
   struct mtr_buf *buf = &rd->slab->buf;
-  struct mtr_spot spot = {0, 0, packed->rows};
+  struct mtr_spot spot = {.rows = packed->rows};
   struct mtr_lz4 *lz4;
 
   MTR_TRY(align(buf, err));
@@ -144,6 +144,15 @@ static enum mortar_status finish_spot(struct mtr_page_reader *rd, const struct m
   return MORTAR_OK;
 }
 
+/* Rows may stand behind an end marker, another one may not: zeros are markers of four bytes each,
+ * and a small frame holds a billion of them. */
+static enum mortar_status take_end(struct mtr_spot *spot, struct mortar_error *err)
+{
+  if (spot->ended) return mtr_fail(err, MORTAR_CORRUPT, "two Arrow end markers in a row");
+  spot->ended = true;
+  return MORTAR_OK;
+}
+
 /* Takes one IPC message off the spot. out->release stays NULL for one without rows. */
 static enum mortar_status take_message(struct mtr_page_reader *rd, struct mtr_spot *spot,
                                        const struct mtr_arrow_schema *schema,
@@ -157,7 +166,9 @@ static enum mortar_status take_message(struct mtr_page_reader *rd, struct mtr_sp
   if (st != MORTAR_OK) return st;
   spot->offset += message.size;
   spot->size -= message.size;
-  if (message.kind == MTR_IPC_END || message.kind == MTR_IPC_SCHEMA) return MORTAR_OK;
+  if (message.kind == MTR_IPC_END) return take_end(spot, err);
+  spot->ended = false;
+  if (message.kind == MTR_IPC_SCHEMA) return MORTAR_OK;
   if (message.kind != MTR_IPC_BATCH)
     return mtr_fail(err, MORTAR_UNSUPPORTED, "dictionary batches are not supported");
   MTR_TRY(

@@ -17,6 +17,7 @@
 struct mtr_spot {
   size_t offset, size; /* in the slab */
   int64_t rows;        /* declared, not yet handed out */
+  bool ended;          /* the last message was an end marker */
 };
 
 struct mtr_page_reader {

@@ -75,10 +75,12 @@ static void pack_batch(const struct fake_server *fs, const struct mtr_arrow_sche
 {
   struct mtr_buf plain;
   size_t before = out->size;
+  int i;
 
   mtr_buf_init(&plain, NULL, "plain batch", 1 << 28);
   if (b->schema) must(mtr_ipc_write_schema(schema, &plain, NULL));
-  if (b->end_marker) must(mtr_ipc_write_end(&plain, NULL));
+  for (i = 0; i < b->end_markers; i++)
+    must(mtr_ipc_write_end(&plain, NULL));
   write_batch(schema, b, &plain);
   if (fs->lz4)
     must(mtr_lz4_encode(mtr_buf_span(&plain), fs->checksum, out, NULL));

@@ -15,7 +15,7 @@ struct fake_batch {
   int64_t first,
       rows; /* values of column n are first, first + 1, ...; s is "s<n>", null if n % 3 == 0 */
   int64_t declared; /* row count told to the client */
-  bool end_marker;  /* an end-of-stream marker stands before the batch, inside its bytes */
+  int end_markers;  /* so many end-of-stream markers stand before the batch, inside its bytes */
   bool schema;      /* a Schema message stands before it */
   int corrupt_at;   /* byte of the packed batch to change, counted from its end; -1: none */
 };

@@ -419,9 +419,24 @@ static void an_end_marker_inside_a_batch_hides_no_rows(void **state)
   (void)state;
   client_start(&c);
   fake_server_batches(&c.fs, 3, 10);
-  c.fs.batches[1].end_marker = true;
+  c.fs.batches[1].end_markers = 1;
   assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
   assert_int_equal(rows, 30);
+  client_stop(&c);
+}
+
+/* Zeros are end markers of four bytes: a frame of a few MB can hold a billion of them. */
+static void a_run_of_end_markers_is_not_walked(void **state)
+{
+  struct client c;
+  int64_t rows;
+
+  (void)state;
+  client_start(&c);
+  fake_server_batches(&c.fs, 3, 10);
+  c.fs.batches[1].end_markers = 2;
+  assert_int_equal(client_rows(&c, &rows), MORTAR_CORRUPT);
+  assert_non_null(strstr(c.err.message, "batch 1"));
   client_stop(&c);
 }
 
@@ -732,6 +747,7 @@ int main(void)
       cmocka_unit_test(the_state_says_whether_there_are_rows),
       cmocka_unit_test(declared_row_counts_rule),
       cmocka_unit_test(an_end_marker_inside_a_batch_hides_no_rows),
+      cmocka_unit_test(a_run_of_end_markers_is_not_walked),
       cmocka_unit_test(a_corrupt_frame_anywhere_is_an_error),
       cmocka_unit_test(a_corrupt_message_never_loses_rows),
       cmocka_unit_test(a_large_page_is_decoded_in_windows),
