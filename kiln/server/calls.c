@@ -50,7 +50,7 @@ static void reply_without_rows(struct kiln_exchange *x, struct kiln_operation *o
   bool failed = op->state == MTR_OPERATION_ERROR || op->state == MTR_OPERATION_TIMEDOUT;
   enum mortar_status st;
 
-  st = kiln_reply_direct(x, op, op->state, NULL, false, failed, &err);
+  st = kiln_reply_direct(x, op, kiln_operation_shown(op), NULL, false, failed, &err);
   send_or_refuse(x, st, &err);
   if (failed) kiln_operation_close(op);
 }

@@ -288,6 +288,13 @@ void kiln_operation_refuse(struct kiln_exchange *x, const struct mtr_TOperationH
   kiln_exchange_refuse(x, &error);
 }
 
+int32_t kiln_operation_shown(const struct kiln_operation *op)
+{
+  if (op->state != MTR_OPERATION_RUNNING || op->answered || atomic_load(&op->entered))
+    return op->state;
+  return MTR_OPERATION_PENDING;
+}
+
 /* ---- Waiting ------------------------------------------------------------------------------ */
 
 static void wake(struct kiln_exchange *x)
@@ -452,7 +459,7 @@ static bool call_engine(struct kiln_operation *op)
     kiln_fail(&op->error, "57014", "the statement was canceled");
     return false;
   }
-  op->entered = true;
+  atomic_store(&op->entered, true);
   return core->engine->execute(core->engine_ctx, op->session->engine_session, &op->statement,
                                &op->ctx, &op->answer, &op->error);
 }
@@ -491,7 +498,7 @@ static void done_statement(struct kiln_job *job)
   struct kiln_operation *op = KILN_OWNER(job, struct kiln_operation, job);
 
   if (!op->run_ok) op->core->stats.errors++;
-  if (!op->answered && !op->entered) count_execution(op, -1);
+  if (!op->answered && !atomic_load(&op->entered)) count_execution(op, -1);
   job_ended(op);
   if (op->state == MTR_OPERATION_RUNNING)
     set_state(op, op->run_ok ? MTR_OPERATION_FINISHED : MTR_OPERATION_ERROR);

@@ -31,7 +31,7 @@ struct kiln_operation {
   int32_t layout;        /* of its rows: MTR_ROWSET_... */
   int32_t state;         /* MTR_OPERATION_... */
   struct event deadline; /* of the statement's queryTimeout */
-  bool busy, closed, waking, run_ok, answered, entered;
+  bool busy, closed, waking, run_ok, answered;
   struct kiln_answer answer;
   struct kiln_rows *rows; /* after a run that went well */
   struct kiln_error error;
@@ -40,7 +40,7 @@ struct kiln_operation {
 
   pthread_mutex_t ctx_lock;
   _Atomic(void *) ctx;
-  _Atomic bool canceled;
+  _Atomic bool canceled, entered; /* entered: a worker has taken it, and the engine sees it */
 
   struct kiln_exchange *reader; /* whom the page is for */
   int64_t max_rows, max_bytes;  /* of that page */
@@ -54,6 +54,9 @@ struct kiln_outcome {
   struct kiln_error error;   /* when not */
   void *ctx;
 };
+
+/* The state as a client is told it: a statement that waits for a worker is pending. */
+int32_t kiln_operation_shown(const struct kiln_operation *op);
 
 /* Makes an operation of the request, of which it keeps a copy. */
 MORTAR_MUST_USE enum mortar_status kiln_operation_new(struct kiln_session *session,

@@ -142,7 +142,7 @@ enum mortar_status kiln_reply_state(struct kiln_exchange *x, const struct kiln_o
 {
   struct state_parts parts;
 
-  fill_state(&parts, op, op->state);
+  fill_state(&parts, op, kiln_operation_shown(op));
   MTR_SET(&parts.status, TGetOperationStatusResp, has_result_set, true);
   return kiln_exchange_encode(x, &parts.status, err);
 }

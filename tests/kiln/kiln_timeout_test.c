@@ -50,6 +50,34 @@ static void a_poll_is_held_for_a_second(void **state)
   fixture_stop(&fx);
 }
 
+/* With one worker, which has something else to do: pending, then running or done. */
+static void a_statement_that_waits_for_a_worker_is_pending(void **state)
+{
+  struct kiln_options options = {.workers = 1};
+  struct mtr_TGetOperationStatusResp *status;
+  struct wire_handle first, second;
+  struct fixture fx;
+
+  (void)state;
+  fixture_start(&fx, &tiny_engine, &options);
+  wire_keep(
+      &first,
+      wire_execute(&fx.wire, &fx.session, "slow", &ask_async)->operation_handle->operation_id);
+  fixture_await(&fx.engine.contexts, 1);
+  wire_keep(
+      &second,
+      wire_execute(&fx.wire, &fx.session, "rows 3", &ask_async)->operation_handle->operation_id);
+  assert_int_equal(fixture_poll(&fx, &second)->operation_state, MTR_OPERATION_PENDING);
+  assert_int_equal(fixture_poll(&fx, &first)->operation_state, MTR_OPERATION_RUNNING);
+  assert_int_equal(fixture_cancel(&fx, &first), MTR_STATUS_SUCCESS);
+  do {
+    status = fixture_poll(&fx, &second);
+  } while (status->operation_state == MTR_OPERATION_PENDING ||
+           status->operation_state == MTR_OPERATION_RUNNING);
+  assert_int_equal(status->operation_state, MTR_OPERATION_FINISHED);
+  fixture_stop(&fx);
+}
+
 static void an_asynchronous_statement_times_out(void **state)
 {
   struct wire_ask ask = {.async = true, .timeout = 1};
@@ -193,6 +221,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_poll_is_held_for_a_second),
+      cmocka_unit_test(a_statement_that_waits_for_a_worker_is_pending),
       cmocka_unit_test(an_asynchronous_statement_times_out),
       cmocka_unit_test(a_synchronous_statement_times_out),
       cmocka_unit_test(direct_results_time_out),
