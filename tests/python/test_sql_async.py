@@ -186,7 +186,7 @@ def test_keywords(kiln, cursor):
     assert server_stats(kiln)["texts"][text]["settings"]["query_tags"] == "a,b:c\\:"
     with pytest.raises(sql.ProgrammingError, match="statement_timeout"):
         cursor.execute_async("SELECT 1", statement_timeout=0)
-    with pytest.raises(sql.NotSupportedError, match="Volume"):
+    with pytest.raises(sql.ProgrammingError, match="staging_allowed_local_path"):
         cursor.execute_async("PUT '/a' INTO '/Volumes/a/b/c/d'")
     with pytest.raises(TypeError):
         cursor.execute_async()
