@@ -42,12 +42,13 @@ static void send_or_refuse(struct kiln_exchange *x, enum mortar_status st,
 
 /* ---- ExecuteStatement --------------------------------------------------------------------- */
 
-/* The state alone: the statement still runs, has failed, or was canceled. One that has failed or
- * timed out is closed here, since a client that has its error asks for nothing more. */
+/* The state alone: the statement still runs, has failed, was canceled, or timed out. One that has
+ * failed is closed here, since a client that has its error asks for nothing more; with one that
+ * timed out databricks-sql-connector goes on, until a call about its rows is refused. */
 static void reply_without_rows(struct kiln_exchange *x, struct kiln_operation *op)
 {
   struct mortar_error err = {0};
-  bool failed = op->state == MTR_OPERATION_ERROR || op->state == MTR_OPERATION_TIMEDOUT;
+  bool failed = op->state == MTR_OPERATION_ERROR;
   enum mortar_status st;
 
   st = kiln_reply_direct(x, op, kiln_operation_shown(op), NULL, false, failed, &err);

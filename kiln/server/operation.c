@@ -565,7 +565,8 @@ static void page_failed(struct kiln_operation *op, struct kiln_exchange *x)
     return;
   }
   op->core->stats.errors++;
-  if (kiln_reply_direct(x, op, op->state, NULL, false, true, &err) == MORTAR_OK)
+  if (kiln_reply_direct(x, op, op->state, NULL, false, op->state != MTR_OPERATION_TIMEDOUT, &err) ==
+      MORTAR_OK)
     kiln_exchange_send(x);
   else
     kiln_exchange_refuse_with(x, &err);
@@ -575,7 +576,7 @@ static void done_page(struct kiln_job *job)
 {
   struct kiln_operation *op = KILN_OWNER(job, struct kiln_operation, job);
   struct kiln_exchange *x = op->reader;
-  bool direct = x->call->kind != KILN_CALL_FETCH, good;
+  bool direct = x->call->kind != KILN_CALL_FETCH, good, goes_on;
 
   op->reader = NULL;
   if (op->closed)
@@ -583,13 +584,14 @@ static void done_page(struct kiln_job *job)
   else if (op->state == MTR_OPERATION_FINISHED && !op->page_ok)
     op->state = MTR_OPERATION_ERROR;
   good = op->state == MTR_OPERATION_FINISHED;
+  goes_on = good ? op->page_more : op->state == MTR_OPERATION_TIMEDOUT;
   (void)evtimer_del(&op->deadline);
   if (good)
     kiln_exchange_send(x);
   else
     page_failed(op, x);
   job_ended(op);
-  if (direct && !(good && op->page_more))
+  if (direct && !goes_on)
     kiln_operation_close(op);
   else
     settle(op);
