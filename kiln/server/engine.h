@@ -67,6 +67,9 @@ struct kiln_engine {
   bool (*execute)(void *engine, void *session, const struct kiln_statement *statement,
                   _Atomic(void *) *statement_ctx, struct kiln_answer *answer,
                   struct kiln_error *err);
+  /* Seconds that the session grants each of its statements, 0: as many as it needs. On the loop
+   * thread, so it may not wait. May be NULL. */
+  int64_t (*timeout)(void *engine, void *session);
   void (*interrupt)(void *engine, void *statement_ctx);
   /* Once for every statement_ctx that was set, also when execute failed: after the stream was
    * released, on a worker, never while interrupt runs. May be NULL. */

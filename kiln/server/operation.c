@@ -408,8 +408,9 @@ void kiln_operation_failure(const struct kiln_operation *op, struct kiln_error *
       *out = op->error;
       break;
     case MTR_OPERATION_TIMEDOUT:
-      kiln_fail(out, "HYT00", "the statement ran longer than its queryTimeout of %lld seconds",
-                (long long)op->req->query_timeout);
+      kiln_fail(out, "HYT00", "the statement ran longer than its %s of %lld seconds",
+                op->timeout == op->req->query_timeout ? "queryTimeout" : "session's timeout",
+                (long long)op->timeout);
       break;
     default:
       kiln_fail(out, "57014", "the statement was canceled");
@@ -506,16 +507,29 @@ static void done_statement(struct kiln_job *job)
   settle(op);
 }
 
-/* The clock runs until the statement has finished, and on while its first page is made if that goes
- * with the reply: pages that a client fetches are as slow as the client. A timeout beyond a year is
- * none. */
-static void arm_deadline(struct kiln_operation *op)
+/* The shorter one of the statement's and the session's; beyond a year it is none. Metadata calls
+ * have none. */
+static int64_t timeout_of(const struct kiln_operation *op)
 {
   enum { YEAR = 366 * 24 * 3600 };
-  struct timeval tv = {(time_t)op->req->query_timeout, 0};
+  const struct kiln_core *core = op->core;
+  int64_t own = op->req->query_timeout, all = 0;
 
-  if (op->req->query_timeout > 0 && op->req->query_timeout <= YEAR)
-    (void)evtimer_add(&op->deadline, &tv);
+  if (core->engine->timeout && !op->statement.metadata)
+    all = core->engine->timeout(core->engine_ctx, op->session->engine_session);
+  if (own <= 0 || (all > 0 && all < own)) own = all;
+  return own > 0 && own <= YEAR ? own : 0;
+}
+
+/* The clock runs until the statement has finished, and on while its first page is made if that goes
+ * with the reply: pages that a client fetches are as slow as the client. */
+static void arm_deadline(struct kiln_operation *op)
+{
+  struct timeval tv = {0, 0};
+
+  op->timeout = timeout_of(op);
+  tv.tv_sec = (time_t)op->timeout;
+  if (op->timeout > 0) (void)evtimer_add(&op->deadline, &tv);
 }
 
 void kiln_operation_start(struct kiln_operation *op, const struct kiln_outcome *known)

@@ -30,7 +30,8 @@ struct kiln_operation {
 
   int32_t layout;        /* of its rows: MTR_ROWSET_... */
   int32_t state;         /* MTR_OPERATION_... */
-  struct event deadline; /* of the statement's queryTimeout */
+  struct event deadline; /* of the statement's queryTimeout, or its session's timeout */
+  int64_t timeout;       /* in seconds; 0: none */
   bool busy, closed, waking, run_ok, answered;
   struct kiln_answer answer;
   struct kiln_rows *rows; /* after a run that went well */

@@ -322,6 +322,11 @@ class Impyla(Client):
         outcome.pop("affected", None)
         return outcome
 
+    def told(self, error: Exception) -> dict:
+        """It looks the state of what timed out, 8, up in a table that ends before."""
+        timed_out = isinstance(error, KeyError) and error.args == (8,)
+        return {"message": "timed out"} if timed_out else super().told(error)
+
     def ask(self, cursor: Any, call: str, **filters: str) -> None:
         """Tables and functions can be asked for by schema alone."""
         if call == "tables" and filters["table"] == "%":

@@ -473,6 +473,19 @@ def test_show_and_describe(cursor):
     assert rows(cursor, "SET ansi_mode = true") == [("ansi_mode", "true")]
 
 
+ENDLESS = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id * b.id % 7 = 3"
+
+
+def test_a_session_times_its_statements(cursor):
+    cursor.execute("SET STATEMENT_TIMEOUT = 1")
+    assert "longer than its session's timeout of 1 seconds" in refusal(cursor, ENDLESS)
+    for value in ("172801", "-1", "5m", "''"):
+        assert "[INVALID_CONF_VALUE" in refusal(cursor, f"SET statement_timeout = {value}")
+    assert rows(cursor, "SET statement_timeout") == [("statement_timeout", "1")]
+    cursor.execute("RESET")
+    assert rows(cursor, "SET statement_timeout") == [("statement_timeout", "172800")]
+
+
 def test_parameters(cursor):
     assert rows(cursor, "SELECT :n + 1 AS n, :t AS t, :z AS z", {"n": 41, "t": "it's", "z": None}) == [
         (42, "it's", None)

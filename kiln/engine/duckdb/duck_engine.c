@@ -39,8 +39,9 @@ struct session {
   pthread_mutex_t lock;
   char *catalog, *schema;
   uint64_t number;
-  struct mtr_buf own_sql; /* makes kiln.s_NUMBER */
-  bool own;               /* it is there */
+  atomic_int_fast64_t timeout; /* of each statement, in seconds; 0: none */
+  struct mtr_buf own_sql;      /* makes kiln.s_NUMBER */
+  bool own;                    /* it is there */
 };
 
 /* The names under which one statement runs. */
@@ -137,6 +138,7 @@ static bool open_session(void *engine, const char *catalog, const char *schema,
   pthread_mutex_init(&session->lock, NULL);
   mtr_buf_init(&session->own_sql, NULL, "settings of a session", SETTINGS_MAX);
   session->number = atomic_fetch_add(&eng->sessions, 1) + 1;
+  atomic_init(&session->timeout, duck_settings_timeout(settings));
   session->catalog = copy_name(catalog, "main");
   session->schema = copy_name(schema, "default");
   if (!session->catalog || !session->schema)
@@ -150,6 +152,14 @@ static bool open_session(void *engine, const char *catalog, const char *schema,
   else
     session_free(session);
   return ok;
+}
+
+static int64_t timeout(void *engine, void *session)
+{
+  struct session *of = session;
+
+  (void)engine;
+  return atomic_load(&of->timeout);
 }
 
 static void close_session(void *engine, void *session)
@@ -392,7 +402,9 @@ static bool run_plan(struct duck_engine *engine, struct session *session,
   }
   if (!duck_statement_connect(stmt, engine->db, catalog, schema, own, err)) return false;
   if (plan->use_catalog && !names_set(session, catalog, schema)) return fail_nomem(err);
-  return answer_plan(stmt, plan, answer, err);
+  if (!answer_plan(stmt, plan, answer, err)) return false;
+  if (plan->times) atomic_store(&session->timeout, plan->timeout);
+  return true;
 }
 
 static bool execute_names(struct duck_engine *engine, struct session *session,
@@ -494,6 +506,7 @@ const struct kiln_engine duck_engine_functions = {
     .open_session = open_session,
     .close_session = close_session,
     .execute = execute,
+    .timeout = timeout,
     .interrupt = interrupt,
     .finish = finish,
 };

@@ -58,6 +58,23 @@ bool duck_settings_name_schema(const struct mtr_thrift_values *settings)
   return false;
 }
 
+int64_t duck_settings_timeout(const struct mtr_thrift_values *settings)
+{
+  uint64_t seconds = 0;
+  struct mtr_tr rd;
+  uint32_t i;
+
+  mtr_tr_init(&rd, settings->bytes);
+  for (i = 0; i < settings->count; i++) {
+    struct mtr_span key = bare_key(mtr_tr_string(&rd)), value = mtr_tr_string(&rd);
+
+    if (mtr_text_same(key, mtr_span_text("statement_timeout")) &&
+        !mtr_text_u64(value, DUCK_TIMEOUT_MAX, &seconds))
+      seconds = 0;
+  }
+  return (int64_t)seconds;
+}
+
 static enum mortar_status put_setting(struct mtr_buf *out, uint64_t number, struct mtr_span key,
                                       struct mtr_span value, struct mortar_error *err)
 {

@@ -3,7 +3,7 @@
  *     "plan"    answer  use_catalog  use_schema  needs  statement...
  *     "refused" sqlstate  message
  *
- * needs is a list of words with spaces between: "samples", "own", "valued".
+ * needs is a list of words with spaces between: "samples", "own", "valued", "timeout=SECONDS".
  * Nothing of the peer's is trusted beyond that: a length past the end refuses the message. */
 #include "kiln/engine/translate/plan.h"
 
@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "kiln/engine/translate/field.h"
 
 enum {
@@ -64,17 +65,36 @@ static bool answer_kind(struct mtr_span word, enum kiln_answer_kind *out)
   return false;
 }
 
-/* Whether one of the words in list, which have spaces between them, is word. */
-static bool lists(struct mtr_span list, const char *word)
+/* The first of the words in a list, which have spaces between them; takes it off the list. */
+static struct mtr_span next_word(struct mtr_span *list)
 {
-  size_t at = 0, end;
+  struct mtr_span word = {list->data, 0};
 
-  for (; at < list.size; at = end + 1) {
-    for (end = at; end < list.size && list.data[end] != ' ';)
-      end++;
-    if (is(mtr_span_of(list.data + at, end - at), word)) return true;
+  while (word.size < list->size && word.data[word.size] != ' ')
+    word.size++;
+  *list = mtr_span_of(list->data + word.size, list->size - word.size);
+  if (list->size > 0) *list = mtr_span_of(list->data + 1, list->size - 1);
+  return word;
+}
+
+/* Words that are not known are passed over. */
+static void read_needs(struct kiln_plan *plan, struct mtr_span list)
+{
+  static const char timeout[] = "timeout=";
+  const size_t head = sizeof timeout - 1;
+  uint64_t seconds;
+
+  while (list.size > 0) {
+    struct mtr_span word = next_word(&list);
+
+    if (is(word, "samples")) plan->samples = true;
+    if (is(word, "own")) plan->own = true;
+    if (is(word, "valued")) plan->valued = true;
+    if (word.size <= head || memcmp(word.data, timeout, head) != 0) continue;
+    plan->times =
+        mtr_text_u64(mtr_span_of(word.data + head, word.size - head), INT32_MAX, &seconds);
+    plan->timeout = plan->times ? (int64_t)seconds : 0;
   }
-  return false;
 }
 
 static const char *keep(struct kiln_plan *plan, struct mtr_span text)
@@ -98,9 +118,7 @@ static enum mortar_status fill_plan(struct kiln_plan *plan, const struct fields 
 {
   size_t i;
 
-  plan->samples = lists(f->at[4], "samples");
-  plan->own = lists(f->at[4], "own");
-  plan->valued = lists(f->at[4], "valued");
+  read_needs(plan, f->at[4]);
   plan->count = f->count - PLAN_FIXED_FIELDS;
   plan->statements = mtr_arena_alloc(&plan->arena, plan->count, sizeof *plan->statements);
   if (!plan->statements) return mtr_fail_nomem(err, "translated statement");

@@ -26,6 +26,8 @@ struct kiln_plan {
   const char *use_catalog, *use_schema; /* the session's names from now on; NULL: as they were */
   bool samples;                         /* the sample tables have to be there first */
   bool own;                             /* and the session's own schema */
+  bool times;      /* the session grants its statements other seconds from now on */
+  int64_t timeout; /* these */
   bool valued; /* names of columns show values of parameters: not for others of the same types */
   size_t count;
   const char **statements;

@@ -29,7 +29,11 @@ class Plan:
     """Whether it needs the session's own schema, where temporary views and settings are."""
     valued: bool = False
     """Whether names of columns show values of parameters."""
+    timeout: int | None = None
+    """Seconds that the session grants its statements from now on, 0: as many as they need."""
 
     def fields(self) -> list[str]:
         needs = [word for word in ("samples", "own", "valued") if getattr(self, word)]
+        if self.timeout is not None:
+            needs.append(f"timeout={self.timeout}")
         return ["plan", self.answer, *self.use, " ".join(needs), *self.statements]

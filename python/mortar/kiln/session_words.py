@@ -51,11 +51,24 @@ def _forget(key: str) -> str:
     return f"DELETE FROM kiln_settings WHERE {same('key', key)}"
 
 
+def _is_timeout(key: str) -> bool:
+    return key.lower() == "statement_timeout"
+
+
+def _seconds(key: str, value: str) -> int:
+    if value.isascii() and value.isdigit() and int(value) <= int(_DEFAULTS["statement_timeout"]):
+        return int(value)
+    raise Refused(
+        "INVALID_CONF_VALUE.DEFAULT", "22022", f"The value '{value}' in the config \"{key}\" is invalid."
+    )
+
+
 def _set(match: Match[str], names: Names) -> Plan:
     key, value = match[1].strip("`"), text_of(match[2])
     pair = f"{literal(key)} AS key, {literal(value)} AS value"
     insert = f"INSERT INTO kiln_settings SELECT {pair}"
-    return Plan("rows", [_forget(key), insert, f"SELECT {pair}"], own=True)
+    timeout = _seconds(key, value) if _is_timeout(key) else None
+    return Plan("rows", [_forget(key), insert, f"SELECT {pair}"], own=True, timeout=timeout)
 
 
 def _set_time_zone(match: Match[str], names: Names) -> Plan:
@@ -80,8 +93,9 @@ def _show_settings(match: Match[str], names: Names) -> Plan:
 
 
 def _reset(match: Match[str], names: Names) -> Plan:
-    delete = _forget(match[1].strip("`")) if match[1] else "DELETE FROM kiln_settings"
-    return Plan("none", [delete], own=True)
+    key = match[1].strip("`") if match[1] else None
+    delete = _forget(key) if key else "DELETE FROM kiln_settings"
+    return Plan("none", [delete], own=True, timeout=0 if key is None or _is_timeout(key) else None)
 
 
 # ---- Catalogs, comments, properties --------------------------------------------------------------

@@ -51,6 +51,42 @@ static void test_cases(void **state)
   }
 }
 
+static void test_timeouts(void **state)
+{
+  static const struct {
+    const char *bytes;
+    size_t size;
+    int64_t seconds;
+  } ways[] = {
+      {"\0\0\0\21statement_timeout\0\0\0\1"
+       "7",
+       26, 7},
+      {"\0\0\0\21STATEMENT_TIMEOUT\0\0\0\6"
+       "172800",
+       31, 172800},
+      {"\0\0\0\21statement_timeout\0\0\0\6"
+       "172801",
+       31, 0},
+      {"\0\0\0\21statement_timeout\0\0\0\2"
+       "5m",
+       27, 0},
+      {"\0\0\0\36set:hiveconf:statement_timeout\0\0\0\1"
+       "9",
+       39, 9},
+      {"\0\0\0\7timeout\0\0\0\1"
+       "7",
+       16, 0},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof ways / sizeof *ways; i++) {
+    struct mtr_thrift_values settings = {1, MTR_T_STRING, MTR_T_STRING,
+                                         mtr_span_of(ways[i].bytes, ways[i].size)};
+    assert_int_equal(duck_settings_timeout(&settings), ways[i].seconds);
+  }
+}
+
 static void test_too_many(void **state)
 {
   struct mtr_thrift_values settings = {1, MTR_T_STRING, MTR_T_STRING,
@@ -65,6 +101,7 @@ static void test_too_many(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_too_many)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_timeouts),
+                                     cmocka_unit_test(test_too_many)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

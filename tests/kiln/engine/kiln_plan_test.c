@@ -46,9 +46,19 @@ static void test_needs(void **state)
   static const struct {
     const char *list;
     bool samples, own;
-  } cases[] = {{"", false, false},          {"samples", true, false},     {"own", false, true},
-               {"own samples", true, true}, {"samplesown", false, false}, {"sample", false, false},
-               {"  own ", false, true}};
+    int64_t timeout; /* -1: as it was */
+  } cases[] = {{"", false, false, -1},
+               {"samples", true, false, -1},
+               {"own", false, true, -1},
+               {"own samples", true, true, -1},
+               {"samplesown", false, false, -1},
+               {"sample", false, false, -1},
+               {"  own ", false, true, -1},
+               {"own timeout=5", false, true, 5},
+               {"timeout=0 own", false, true, 0},
+               {"timeout=", false, false, -1},
+               {"timeout=x", false, false, -1},
+               {"timeout=99999999999", false, false, -1}};
   size_t i;
 
   (void)state;
@@ -61,6 +71,7 @@ static void test_needs(void **state)
     assert_int_equal(kiln_plan_decode(mtr_buf_span(&buf), &plan, NULL), MORTAR_OK);
     assert_int_equal(plan->samples, cases[i].samples);
     assert_int_equal(plan->own, cases[i].own);
+    assert_int_equal(plan->times ? plan->timeout : -1, cases[i].timeout);
     kiln_plan_unref(plan);
     mtr_buf_fini(&buf);
   }
