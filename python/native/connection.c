@@ -50,7 +50,7 @@ static enum mortar_status wait_for_session(ConnectionObject *conn,
   struct native_wait w;
   enum mortar_status st;
 
-  native_wait_begin(&w, conn);
+  native_wait_begin(&w, conn, NULL);
   st = mortar_session_open(config, &w.call, &session, err);
   if (native_wait_end(&w) == 0)
     conn->session = session;

@@ -175,10 +175,7 @@ void native_cursor_shut(CursorObject *cur)
   Py_INCREF(cur); /* others may drop theirs while the lock is let go */
   cur->open = 0;
   link_out(cur);
-  if (cur->busy)
-    (void)cancel(cur, NULL); /* the call that another thread is in does the rest */
-  else
-    retire(cur);
+  retire(cur);
   Py_DECREF(cur);
 }
 
@@ -264,6 +261,16 @@ int native_cursor_claim_result(CursorObject *cur)
 
 /* ---- Execute ---- */
 
+void native_cursor_raise(CursorObject *cur, const struct mortar_error *err)
+{
+  struct mortar_error said = *err;
+
+  if (err->status == MORTAR_INTERRUPTED && !cur->open && cur->conn->session)
+    (void)snprintf(said.message, sizeof said.message, "the cursor was closed by another thread: %s",
+                   err->message);
+  (void)native_raise(cur->conn->state, &said);
+}
+
 void native_cursor_refuse(CursorObject *cur, const char *name, const char *problem)
 {
   char text[100];
@@ -329,7 +336,7 @@ int native_cursor_adopt(CursorObject *cur, enum mortar_status st, struct mortar_
   cur->result = result;
   if (st != MORTAR_OK) {
     if (err->query_id[0]) Py_XSETREF(cur->query_id, PyUnicode_FromString(err->query_id));
-    (void)native_raise(cur->conn->state, err);
+    native_cursor_raise(cur, err);
   }
   if (PyErr_Occurred()) return -1;
   cur->rowcount = mortar_result_rows_affected(result);
@@ -344,7 +351,7 @@ int native_cursor_go(CursorObject *cur)
   struct native_wait w;
   enum mortar_status st;
 
-  native_wait_begin(&w, cur->conn);
+  native_wait_begin(&w, cur->conn, &cur->open);
   st = mortar_statement_execute(cur->stmt, &w.call, &result, &err);
   (void)native_wait_end(&w);
   return native_cursor_adopt(cur, st, result, &err);

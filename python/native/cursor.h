@@ -28,7 +28,8 @@ typedef struct cursor_object {
 
 PyTypeObject *native_cursor_type_new(PyObject *module);
 
-/* Ends what the cursor holds; never raises. Waits for the server only when it must be told. */
+/* Ends what the cursor holds; never raises. Waits for the server only when it must be told. A call
+ * that another thread is in ends soon, and cleans up behind itself. */
 void native_cursor_shut(CursorObject *cur);
 
 /* Makes the cursor this call's until native_cursor_yield. False with an exception: it is closed, or
@@ -36,6 +37,9 @@ void native_cursor_shut(CursorObject *cur);
 int native_cursor_claim(CursorObject *cur);
 int native_cursor_claim_result(CursorObject *cur);
 void native_cursor_yield(CursorObject *cur);
+
+/* Raises what a call that waited has failed with. */
+void native_cursor_raise(CursorObject *cur, const struct mortar_error *err);
 
 /* Raises ProgrammingError: what it is called, and what is wrong with it. */
 void native_cursor_refuse(CursorObject *cur, const char *name, const char *problem);

@@ -26,11 +26,11 @@ static int receive(CursorObject *cur, int64_t joined, struct ArrowArray *batch)
   if (mortar_result_is_local(cur->result)) {
     st = mortar_result_next_joined(cur->result, NULL, joined, batch, &err);
   } else {
-    native_wait_begin(&w, cur->conn);
+    native_wait_begin(&w, cur->conn, &cur->open);
     st = mortar_result_next_joined(cur->result, &w.call, joined, batch, &err);
     (void)native_wait_end(&w);
   }
-  if (st != MORTAR_OK) (void)native_raise(cur->conn->state, &err);
+  if (st != MORTAR_OK) native_cursor_raise(cur, &err);
   return PyErr_Occurred() ? -1 : 0;
 }
 

@@ -23,7 +23,7 @@ static int submit(CursorObject *cur)
   struct native_wait w;
   enum mortar_status st;
 
-  native_wait_begin(&w, cur->conn);
+  native_wait_begin(&w, cur->conn, &cur->open);
   st = mortar_statement_submit(cur->stmt, &w.call, &err);
   (void)native_wait_end(&w);
   return st == MORTAR_OK ? named(cur) : native_cursor_adopt(cur, st, NULL, &err);
@@ -68,11 +68,11 @@ static const char *ask(CursorObject *cur)
   enum mortar_status st;
   const char *name;
 
-  native_wait_begin(&w, cur->conn);
+  native_wait_begin(&w, cur->conn, &cur->open);
   st = mortar_statement_poll(cur->stmt, &w.call, &state, &err);
   if (native_wait_end(&w) < 0) return NULL;
   name = st == MORTAR_OK ? name_of(state) : bad_end(st, &err);
-  if (!name) (void)native_raise(cur->conn->state, &err);
+  if (!name) native_cursor_raise(cur, &err);
   return name;
 }
 
@@ -110,7 +110,7 @@ static int wait_for_result(CursorObject *cur)
     (void)native_raise_text(cur->conn->state, "Error", "No active command to get a result of");
     return -1;
   }
-  native_wait_begin(&w, cur->conn);
+  native_wait_begin(&w, cur->conn, &cur->open);
   st = mortar_statement_result(cur->stmt, &w.call, &result, &err);
   (void)native_wait_end(&w);
   return native_cursor_adopt(cur, st, result, &err);

@@ -10,20 +10,21 @@ static int log_lines(ConnectionObject *conn)
 static int look_around(void *ctx)
 {
   struct native_wait *w = ctx;
-  int raised;
+  int ended;
 
   PyEval_RestoreThread(w->saved);
-  raised = PyErr_CheckSignals() < 0 || log_lines(w->conn) < 0;
+  ended = PyErr_CheckSignals() < 0 || log_lines(w->conn) < 0 || (w->open && !*w->open);
   w->conn->lock_releases++;
   w->saved = PyEval_SaveThread();
-  return raised;
+  return ended;
 }
 
-void native_wait_begin(struct native_wait *w, ConnectionObject *conn)
+void native_wait_begin(struct native_wait *w, ConnectionObject *conn, const int *open)
 {
   /* PyErr_CheckSignals does nothing on other threads, so it does no harm there. */
   w->call = (struct mortar_call){conn->wait_ms, NULL, look_around, w};
   w->conn = conn;
+  w->open = open;
   conn->lock_releases++;
   w->saved = PyEval_SaveThread();
 }

@@ -183,6 +183,64 @@ print(time.monotonic() - begun)
     server.end()
 
 
+BUSY = """
+from mortar import sql
+from sql_support import SLOW, Background, connect, server_stats, wait_for
+
+def polls():
+    return server_stats(sys.argv[1])["exchanges"]["GetOperationStatus"]
+
+cursor, before = connect(sys.argv[1]).cursor(), polls()
+thread = Background(lambda: cursor.execute(SLOW))
+wait_for(lambda: polls() > before)  # it has a name, and is asked after
+print(flush=True)
+sys.stdin.readline()
+begun = time.monotonic()
+"""
+
+
+@pytest.mark.parametrize("what", ["cursor", "cursor.connection"])
+def test_a_call_to_a_server_that_hangs_is_closed(tmp_path, what):
+    """Not after the ten seconds that cancel() would wait for the server's word. The call ends, too,
+    and the server ends the statement when it is back."""
+    server = Kiln(tmp_path)
+    code = BUSY + f"""
+{what}.close()
+try:
+    thread.result()
+except sql.OperationalError as error:
+    print(time.monotonic() - begun, error.status, "closed by another thread" in str(error), flush=True)
+sys.stdin.readline()
+"""
+    with process(code, server.uri) as running:
+        running.stdout.readline()
+        with stopped(server):
+            print("go", file=running.stdin, flush=True)
+            took, *said = running.stdout.readline().split()
+        assert said == ["INTERRUPTED", "True"] and float(took) < 8
+        wait_for(lambda: server_stats(server.uri)["operations_open"] == 0)
+        running.communicate("end\n", timeout=120)
+    assert running.returncode == 0
+    wait_for(lambda: left_open(server.uri) == (0, 0))
+    server.end()
+
+
+def test_a_fetch_that_hangs_is_closed(kiln):
+    """A cancel would stop nothing: the statement has ended."""
+    connection = connect(kiln, page_rows=1000)
+    cursor = connection.cursor().execute(ROWS)
+    set_faults(kiln, {"call": "FetchResults", "when": "before", "hang": True})
+    running = Background(cursor.fetchall)
+    wait_for(lambda: server_stats(kiln)["calls"]["FetchResults"]["faults"] == 1)
+    cursor.close()
+    with pytest.raises(sql.OperationalError, match="closed by another thread"):
+        running.result(20)
+    set_faults(kiln)
+    wait_for(lambda: left_open(kiln) == (1, 0))
+    assert connection.cursor().execute("SELECT 1").fetchall() == [(1,)]
+    connection.close()
+
+
 def test_an_exit_with_many_connections_to_a_server_that_hangs(tmp_path):
     """Two seconds for all of them together, with a result each that is half read."""
     server = Kiln(tmp_path)

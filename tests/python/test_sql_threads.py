@@ -60,8 +60,8 @@ def test_close_during_a_call(kiln_uri, what):
         running.result()
     # An InterfaceError when the close came before the statement was sent.
     if isinstance(caught.value, sql.OperationalError):
-        assert caught.value.status == ("CANCELED" if what == "cursor" else "INTERRUPTED")
-        assert ("closed by another thread" in str(caught.value)) == (what == "connection")
+        assert caught.value.status == "INTERRUPTED"
+        assert "closed by another thread" in str(caught.value)
     assert (cursor.query_id, cursor.description, cursor.rowcount) == (None, None, -1)
     with pytest.raises(sql.InterfaceError):
         cursor.fetchone()
