@@ -136,6 +136,23 @@ static void a_running_statement_is_polled_to_its_end(void **state)
   client_stop(&c);
 }
 
+/* At once, then after 10, 20, 40, ... and at last 500 ms: a server that answers at once is asked
+ * nine times in 1,700 ms. */
+static void pauses_between_polls_grow(void **state)
+{
+  const struct mortar_call call = {.timeout_ms = 1700};
+  struct mortar_result *res = NULL;
+  struct client c;
+
+  (void)state;
+  client_start(&c);
+  c.fs.live_polls = 1000;
+  assert_int_equal(mortar_query(c.session, "SELECT", &call, &res, &c.err), MORTAR_TIMEOUT);
+  assert_in_range(c.fs.polled, 3, 9);
+  assert_true(mortar_background_wait(10000));
+  client_stop(&c);
+}
+
 struct helper {
   struct mortar_wake *wake;
   struct mortar_statement *stmt;
@@ -503,6 +520,7 @@ int main(void)
       cmocka_unit_test(an_exception_is_an_error),
       cmocka_unit_test(a_reply_cut_at_any_byte_is_an_error),
       cmocka_unit_test(a_running_statement_is_polled_to_its_end),
+      cmocka_unit_test(pauses_between_polls_grow),
       cmocka_unit_test(a_wake_up_ends_every_wait),
       cmocka_unit_test(a_refused_question_does_not_make_the_statement_unsent),
       cmocka_unit_test(a_wake_up_before_the_call_sends_nothing),

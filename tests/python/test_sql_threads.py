@@ -13,7 +13,8 @@ pytest.importorskip("mortar.kiln._kiln", reason="the extension module is not bui
 from mortar import sql  # noqa: E402
 
 from conftest import ROOT  # noqa: E402
-from sql_support import SLOW, Background, connect, server_stats, wait_for  # noqa: E402
+from sql_support import SLOW, Background, Kiln, connect, server_stats, wait_for  # noqa: E402
+
 
 @pytest.fixture
 def connection(kiln_uri):
@@ -188,6 +189,51 @@ def test_ctrl_c_cancels_on_the_server(kiln_uri):
     said = run_python(INTERRUPTED, kiln_uri, "GetOperationStatus").splitlines()
     assert said[0].startswith("polls ") and said[0] != "polls 0"
     assert said[1:] == ["next [Row(1=1)]", "cancels 1"]
+
+
+INTERRUPTED_FETCH = """
+import os, signal
+from mortar import sql
+from sql_support import Background, connect, server_stats, set_faults, wait_for
+
+uri = sys.argv[1]
+
+def strike():
+    wait_for(lambda: server_stats(uri)["calls"]["FetchResults"]["faults"] == 1)
+    os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+with connect(uri, page_rows=1000) as connection, connection.cursor() as cursor:
+    cursor.execute("SELECT id FROM range(5000)")
+    print(cursor.fetchmany(900)[-1])
+    set_faults(uri, {"call": "FetchResults", "when": "before", "hang": True})
+    Background(strike)
+    try:
+        FETCH
+    except KeyboardInterrupt:
+        print("interrupted", cursor.rownumber)
+    try:
+        print(cursor.fetchmany(1000 - cursor.rownumber)[-1:])  # what had arrived
+        cursor.fetchone()
+    except sql.Error as error:
+        print(error.status)
+    wait_for(lambda: server_stats(uri)["operations_open"] == 0)
+    print("next", cursor.execute("SELECT 1").fetchall())
+"""
+
+
+@pytest.mark.parametrize("fetch", ["cursor.fetchall()", "cursor.fetchall_arrow()",
+                                   "cursor.fetchmany(200)", "list(cursor)"])
+def test_ctrl_c_ends_a_fetch(tmp_path, fetch):
+    """The statement is closed on the server, in the background; the session lives on. No row is lost
+    unheard, but those that iteration had given out."""
+    server = Kiln(tmp_path, "--faults", "on")
+    said = run_python(INTERRUPTED_FETCH.replace("FETCH", fetch), server.uri).splitlines()
+    server.end()
+    given = 1000 if "list" in fetch else 900
+    assert said[:2] == ["Row(id=899)", f"interrupted {given}"]
+    left = "[]" if given == 1000 else "[Row(id=999)]"
+    assert said[2:] == [left, "INTERRUPTED", "next [Row(1=1)]"]
 
 
 def test_a_handler_that_does_not_raise_lets_the_wait_go_on(kiln_uri):
