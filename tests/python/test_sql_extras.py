@@ -180,6 +180,7 @@ def places(kiln):
         cursor.execute("CREATE SCHEMA other.`sch-1 ü`")
         cursor.execute("CREATE TABLE other.`sch-1 ü`.t (a INT)")
         cursor.execute("CREATE SCHEMA main.second")
+        cursor.execute("CREATE SCHEMA other.`we``ird\\_% \"it's`")
 
 
 @pytest.mark.usefixtures("places")
@@ -188,6 +189,7 @@ def places(kiln):
     ({"catalog": "other"}, ("other", "default")),
     ({"schema": "second"}, ("main", "second")),
     ({"catalog": "other", "schema": "sch-1 ü"}, ("other", "sch-1 ü")),
+    ({"catalog": "other", "schema": "we`ird\\_% \"it's"}, ("other", "we`ird\\_% \"it's")),
 ])
 def test_where_a_session_starts(kiln, given, place):
     for connecting in (connect, connect_other):

@@ -261,6 +261,22 @@ def test_an_unknown_type(cursor, kind):
     assert caught.value.sqlstate == "0A000"
 
 
+ENDLESS = []
+ENDLESS.append(ENDLESS)
+
+
+def deep(levels):
+    """As many lists around a number."""
+    return [deep(levels - 1)] if levels else 1
+
+
+def test_nested_as_deep_as_may_be(cursor):
+    assert rows(cursor, "SELECT ? AS a", [deep(32)]) == [(deep(32),)]
+    with pytest.raises(sql.Error, match="nested more than 32 deep"):
+        cursor.execute("SELECT ? AS a", [deep(33)])
+    assert rows(cursor, "SELECT ? AS a", [[[None, 1], None, []]]) == [([[None, 1], None, []],)]
+
+
 @pytest.mark.parametrize(
     "given, error, words",
     [
@@ -275,6 +291,8 @@ def test_an_unknown_type(cursor, kind):
         (["\ud800"], sql.ProgrammingError, "surrogate"),
         ({"a\0": 1}, sql.ProgrammingError, "NUL"),
         ({"": 1}, sql.ProgrammingError, "empty name"),
+        ([ENDLESS], sql.ProgrammingError, "holds itself"),
+        ([{"a": ENDLESS}], sql.ProgrammingError, "holds itself"),
         ([object()], sql.NotSupportedError, "Could not infer parameter type"),
         ([[object()]], sql.NotSupportedError, "Could not infer parameter type"),
         ([datetime.time(1)], sql.NotSupportedError, "Could not infer parameter type"),

@@ -261,7 +261,10 @@ def prepare(connection: Any, operation: Any, parameters: Any) -> tuple[Any, list
         operation = _with_colons(operation, {parameter.name for parameter in given})
     elif given and isinstance(operation, str) and "%s" in operation:
         logger.warning("%s is no marker: un-named query markers are written as ?", "%s")
-    return operation, [parameter._wire(parameter.name) for parameter in given]
+    try:
+        return operation, [parameter._wire(parameter.name) for parameter in given]
+    except RecursionError:
+        raise exc.ProgrammingError("a parameter is nested too deep, or holds itself") from None
 
 
 __all__ = [
