@@ -42,6 +42,7 @@ class Settings:
     build: Path
     scratch: Path  # an empty folder
     seconds: float  # of one program in one round
+    full: bool = False  # `make bench-full`
 
 
 @dataclass(frozen=True)

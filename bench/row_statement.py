@@ -53,6 +53,12 @@ class StatementRow:
     clients: tuple[str, ...] = tuple(CLIENTS)
     reaches: tuple[Reach, ...] = ()
     full: bool = False  # measured by `make bench-full` only
+    alone: bool = False  # without the foreign clients, but in `make bench-full`
+
+    def clients_of(self, settings):
+        if settings.full or not self.alone:
+            return self.clients
+        return tuple(client for client in self.clients if client not in FOREIGN)
 
     @property
     def shown(self):
@@ -61,7 +67,7 @@ class StatementRow:
 
     def server_options(self, settings, missing):
         options = ["--server-time", str(self.load.server_ms)]
-        if "kernel" not in self.clients:
+        if "kernel" not in self.clients_of(settings):
             return options
         try:
             replies = kernel_replies.options(settings, self.load.sql, self.load.server_ms)
@@ -77,7 +83,7 @@ class StatementRow:
             stack.enter_context(server.one_core())
         at = stack.enter_context(server.canned(settings.build, *options))
         started, others = start_each(
-            [client for client in self.clients if client not in missing],
+            [client for client in self.clients_of(settings) if client not in missing],
             lambda client: CLIENTS[client](settings, at, self.load, stack),
         )
         return (lambda: self.measure(at, started)), missing | others

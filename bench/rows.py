@@ -26,13 +26,14 @@ BATCHES = "SELECT * FROM rows_1000"
 WITHOUT_CORE = ("plain", "mortar", "connector", "kernel")
 
 
-def batches_row(threads, fetch, reaches=(), full=False):
+def batches_row(threads, fetch, reaches=(), full=False, alone=False):
     return StatementRow(
         f"batches-{threads}-{'arrow' if fetch == 'fetchall_arrow' else 'rows'}",
         f"1,000 rows in 72 LZ4 batches, {fetch}, {threads} threads, 50 ms server time",
         Load(BATCHES, threads=threads, fetch=fetch, server_ms=50),
         reaches=reaches,
         full=full,
+        alone=alone,
     )
 
 
@@ -86,9 +87,9 @@ ROWS = (
     batches_row(16, "fetchall_arrow", full=True),
     batches_row(16, "fetchall", full=True),
     batches_row(64, "fetchall_arrow", (Reach("mortar rate ratio", at_least=0.95),)),
-    batches_row(64, "fetchall", (Reach("mortar rate ratio", at_least=0.95),)),
+    batches_row(64, "fetchall", (Reach("mortar rate ratio", at_least=0.95),), alone=True),
     batches_row(200, "fetchall_arrow", (Reach("mortar rate ratio", at_least=0.90),)),
-    batches_row(200, "fetchall", (Reach("mortar rate ratio", at_least=0.90),), full=True),
+    batches_row(200, "fetchall", (Reach("mortar rate ratio", at_least=0.90),), alone=True),
     StatementRow(
         "mixed",
         "1,000 rows of twelve types, fetchall, 1 thread",

@@ -39,8 +39,8 @@ def parse_arguments():
                         "in full length to bench/results/DATE.json)")
     parser.add_argument("--full", action="store_true", help="all rows, 11 rounds of each")
     parser.add_argument("--rounds", type=int, help="rounds of each row, at least 5 (5; 11 with --full)")
-    parser.add_argument("--seconds", type=float, default=1.0,
-                        help="of one program in one round, at most 10 (1)")
+    parser.add_argument("--seconds", type=float,
+                        help="of one program in one round, at most 10 (0.7; 1 with --full)")
     parser.add_argument("--quick", action="store_true", help="5 rounds of 0.1 seconds")
     parser.add_argument("--row", action="append", choices=[row.name for row in rows.ROWS],
                         help="only this row; may be repeated")
@@ -50,6 +50,7 @@ def parse_arguments():
     if args.quick:
         vars(args).update(QUICK)
     args.rounds = args.rounds or (11 if args.full else MIN_ROUNDS)
+    args.seconds = (1.0 if args.full else 0.7) if args.seconds is None else args.seconds
     if args.rounds < MIN_ROUNDS or not 0 < args.seconds <= 10:
         parser.error("--rounds must be 5 or more, --seconds above 0 and at most 10")
     args.out = args.out or default_out(args)
@@ -105,7 +106,7 @@ def measure(row, args):
     rounds = []
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mortar-bench-")))
-        one_round, missing = row.prepare(Settings(args.build, scratch, args.seconds), stack)
+        one_round, missing = row.prepare(Settings(args.build, scratch, args.seconds, args.full), stack)
         for _ in range(args.rounds):
             rounds.append(one_round())
     return rounds, missing
@@ -114,6 +115,7 @@ def measure(row, args):
 def run_row(row, args):
     """The numbers of a row as they are written down; one that can't be measured says why."""
     result = {"name": row.name, "title": row.title}
+    begin = time.monotonic()
     try:
         rounds, missing = measure(row, args)
     except (Skipped, OSError, RuntimeError, ValueError, subprocess.SubprocessError) as problem:
@@ -121,6 +123,7 @@ def run_row(row, args):
     summary = summarise(rounds)
     return result | {
         "rounds": len(rounds),
+        "seconds": round(time.monotonic() - begin, 1),
         "missing": missing,
         "reaches": judge(row.reaches, summary),
         "summary": summary,
@@ -141,7 +144,7 @@ def print_row(row, result):
         print(f"  {name:<26}{numbers}{ends['spread']:>8.0%}")
     for client, why in result["missing"].items():
         print(f"  {client}: not measured: {why}")
-    print(f"  {result['rounds']} rounds", flush=True)
+    print(f"  {result['rounds']} rounds in {result['seconds']:.0f} s", flush=True)
 
 
 def print_verdict(results):
