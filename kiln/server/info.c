@@ -21,6 +21,8 @@ static const struct info infos[] = {
     {32, NULL, 255},      /* CLI_MAX_SCHEMA_NAME_LEN */
     {34, NULL, 255},      /* CLI_MAX_CATALOG_NAME_LEN */
     {35, NULL, 255},      /* CLI_MAX_TABLE_NAME_LEN */
+    /* CLI_ODBC_KEYWORDS: reserved words that SQL:2003 has not, as JDBC asks for them. */
+    {10006, "ANTI,MINUS,SEMI", 0},
 };
 
 static const struct info *find(int32_t type)

@@ -284,6 +284,7 @@ static void information_about_the_server(void **state)
   wire_assert_text(get_info(&fx, 17)->info_value->string_value, "Spark SQL");
   wire_assert_text(get_info(&fx, 18)->info_value->string_value, "4.0.0");
   assert_int_equal(get_info(&fx, 30)->info_value->len_value, 255);
+  wire_assert_text(get_info(&fx, 10006)->info_value->string_value, "ANTI,MINUS,SEMI");
   resp = get_info(&fx, 115);
   assert_int_equal(resp->status->status_code, MTR_STATUS_ERROR);
   wire_assert_text(resp->status->sql_state, "HY096");
