@@ -121,6 +121,9 @@ class Client:
             self.ask(cursor, **case["ask"])
         elif "mode" in case:
             return getattr(self, case["mode"].replace(" ", "_"))(cursor, case["sql"])
+        elif "batch" in case:
+            self.execute_many(cursor, case)
+            cursor.execute(case["then"])
         elif "parameters" in case:
             self.execute_with(cursor, case)
         else:
@@ -150,6 +153,10 @@ class Client:
             raise Lacks
         values = [bound(parameter) for parameter in case["parameters"]]
         cursor.execute(case["sql"].replace("?", "%s"), values)
+
+    def execute_many(self, cursor: Any, case: dict) -> None:
+        rows = [[bound(parameter) for parameter in row] for row in case["batch"]]
+        cursor.executemany(case["sql"].replace("?", "%s"), rows)
 
     def state(self, cursor: Any) -> str:
         raise NotImplementedError
@@ -224,10 +231,16 @@ class Connector(Client):
         else:
             cursor.execute(case["sql"], [bound(value) for value in given])
 
-    def ask(self, cursor: Any, call: str, **filters: str) -> None:
+    def execute_many(self, cursor: Any, case: dict) -> None:
+        rows = [[bound(parameter) for parameter in row] for row in case["batch"]]
+        cursor.executemany(case["sql"], rows)
+
+    def ask(self, cursor: Any, call: str, type: str | None = None, **filters: str) -> None:
         if call not in ("catalogs", "schemas", "tables", "columns"):
             raise Lacks
-        names = {f"{name}_name": value for name, value in filters.items()}
+        names: dict[str, Any] = {f"{name}_name": value for name, value in filters.items()}
+        if type:
+            names["table_types"] = [type]
         getattr(cursor, call)(**names)
 
     def begin(self, cursor: Any, text: str) -> None:
@@ -322,6 +335,10 @@ class Impyla(Client):
         outcome.pop("affected", None)
         return outcome
 
+    def execute_many(self, cursor: Any, case: dict) -> None:
+        """It allows no statements that have rows, as all have here."""
+        raise Lacks
+
     def told(self, error: Exception) -> dict:
         """It looks the state of what timed out, 8, up in a table that ends before."""
         timed_out = isinstance(error, KeyError) and error.args == (8,)
@@ -329,7 +346,7 @@ class Impyla(Client):
 
     def ask(self, cursor: Any, call: str, **filters: str) -> None:
         """Tables and functions can be asked for by schema alone."""
-        if call == "tables" and filters["table"] == "%":
+        if call == "tables" and filters["table"] == "%" and "type" not in filters:
             cursor.get_tables(filters["schema"])
         elif call == "functions":
             cursor.get_functions()

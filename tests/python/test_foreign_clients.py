@@ -5,8 +5,8 @@
     databricks-jdbc, Hive's JDBC driver         a program for Java, tests/foreign/java
 
 What is expected stands in the list, in SQL's own terms, and is compared with what each client makes
-of it. A case has `sql`, or a metadata call to `ask`, with statements that run `before`; parameters;
-a session of its own; or a `mode`. It expects `columns`, `types` and all `rows`, or rows that the
+of it. A case has `sql`, or a metadata call to `ask`, with statements that run `before`; parameters,
+or a `batch` of them with a statement that looks `then`; a session of its own; or a `mode`. It expects `columns`, `types` and all `rows`, or rows that the
 answer `includes`; the count of rows `affected`; an `error`; `states` of an asynchronous statement.
 Metadata is compared in the columns that the case names. Values are JSON's; decimals, dates and
 moments are texts, binary is hexadecimal.
@@ -202,10 +202,10 @@ NATIVE_PARAMETERS = {"parameters: types", "parameters by name", "parameters: one
 LACKS = {
     CONNECTOR: {"timeout", *FUNCTION_CALLS},
     PYHIVE: {"timeout", *METADATA, *NATIVE_PARAMETERS},
-    IMPYLA: {"timeout", *NATIVE_PARAMETERS, *METADATA - {"tables", "functions"}},
-    NODE: set(),
+    IMPYLA: {"timeout", "batch", *NATIVE_PARAMETERS, *METADATA - {"tables", "functions"}},
+    NODE: {"batch"},
     JDBC: {"parameters by name"},
-    HIVE_JDBC: {"catalog and schema of the session", "asynchronous cancel", *NATIVE_PARAMETERS},
+    HIVE_JDBC: {"batch", "catalog and schema of the session", "asynchronous cancel", *NATIVE_PARAMETERS},
 }
 
 # Those whose errors have no field for it.
@@ -329,6 +329,9 @@ def test_case(outcomes, client, place):
     assert "error" not in outcome, outcome["error"]
     if case.get("generated"):
         case = {**case, "rows": generated(case["generated"])}
+    if case.get("repeated"):
+        text, times = case["repeated"]
+        case = {**case, "rows": [[text * times]]}
     if "rows" in case or "includes" in case:
         check_rows(client, case, outcome)
     if "affected" in case:

@@ -120,6 +120,14 @@ public class Client {
     }
   }
 
+  private static void bindAll(PreparedStatement statement, JsonArray parameters)
+      throws SQLException {
+    for (int i = 0; i < parameters.size(); i++) {
+      JsonArray parameter = parameters.get(i).getAsJsonArray();
+      bind(statement, i + 1, parameter.get(0).getAsString(), parameter.get(1));
+    }
+  }
+
   // ---- Outcomes ------------------------------------------------------------------------------
 
   private static Map<String, Object> result(ResultSet rows) throws SQLException {
@@ -168,7 +176,9 @@ public class Client {
     switch (text(ask, "call")) {
       case "catalogs": return about.getCatalogs();
       case "schemas": return about.getSchemas(catalog, schema);
-      case "tables": return about.getTables(catalog, schema, table, null);
+      case "tables":
+        String type = text(ask, "type");
+        return about.getTables(catalog, schema, table, type == null ? null : new String[] {type});
       case "columns": return about.getColumns(catalog, schema, table, text(ask, "column"));
       case "functions": return about.getFunctions(catalog, schema, text(ask, "function"));
       case "table types": return about.getTableTypes();
@@ -187,12 +197,22 @@ public class Client {
     }
     JsonArray parameters = entry.getAsJsonArray("parameters");
     try (PreparedStatement statement = connection.prepareStatement(text(entry, "sql"))) {
-      for (int i = 0; i < parameters.size(); i++) {
-        JsonArray parameter = parameters.get(i).getAsJsonArray();
-        bind(statement, i + 1, parameter.get(0).getAsString(), parameter.get(1));
-      }
+      bindAll(statement, parameters);
       return result(statement, statement.execute());
     }
+  }
+
+  private Map<String, Object> batch(Connection connection, Statement statement, JsonObject entry)
+      throws SQLException {
+    if (hive) throw new Lacks();
+    try (PreparedStatement prepared = connection.prepareStatement(text(entry, "sql"))) {
+      for (JsonElement row : entry.getAsJsonArray("batch")) {
+        bindAll(prepared, row.getAsJsonArray());
+        prepared.addBatch();
+      }
+      prepared.executeBatch();
+    }
+    return result(statement, statement.execute(text(entry, "then")));
   }
 
   // ---- Statements that run on ----------------------------------------------------------------
@@ -303,6 +323,7 @@ public class Client {
         return result(ask(connection.getMetaData(), entry.getAsJsonObject("ask")));
       }
       if (entry.has("mode")) return mode(statement, text(entry, "mode"), sql);
+      if (entry.has("batch")) return batch(connection, statement, entry);
       if (entry.has("parameters")) return prepared(connection, entry);
       return result(statement, statement.execute(sql));
     }

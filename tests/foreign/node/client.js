@@ -76,8 +76,8 @@ const asked = {
   }),
 };
 
-function ask(session, { call, ...filters }) {
-  const names = {};
+function ask(session, { call, type, ...filters }) {
+  const names = type ? { tableTypes: [type] } : {};
   for (const [name, value] of Object.entries(filters)) names[`${name}Name`] = value;
   return asked[call](session, names);
 }
@@ -149,6 +149,7 @@ function open(client, { catalog, schema, configuration }) {
 }
 
 async function run(client, shared, entry) {
+  if (entry.batch) return { lacks: true };
   let session = shared;
   try {
     if (entry.session) session = await open(client, entry.session);
