@@ -26,4 +26,4 @@ runtimes="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)
 exec env PYTHONPATH="$overlay" PYTHONMALLOC=malloc LD_PRELOAD="$runtimes" \
   ASAN_OPTIONS=detect_leaks=0:handle_segv=0 UBSAN_OPTIONS=print_stacktrace=1 MORTAR_BUILD="$PWD/build/dev" \
   "$python" -m pytest -q -ra tests/python/test_sql_threads.py tests/python/test_sql_arrow.py \
-  tests/python/test_sql_errors.py
+  tests/python/test_sql_async.py tests/python/test_sql_errors.py

@@ -266,8 +266,8 @@ void native_cursor_raise(CursorObject *cur, const struct mortar_error *err)
   struct mortar_error said = *err;
 
   if (err->status == MORTAR_INTERRUPTED && !cur->open && cur->conn->session)
-    (void)snprintf(said.message, sizeof said.message, "the cursor was closed by another thread: %s",
-                   err->message);
+    (void)snprintf(said.message, sizeof said.message,
+                   "the cursor was closed by another thread: %.960s", err->message);
   (void)native_raise(cur->conn->state, &said);
 }
 
