@@ -3,7 +3,7 @@
 #ifndef KILN_CANNED_TABLES_H
 #define KILN_CANNED_TABLES_H
 
-#include "kiln/canned/node.h"
+#include "kiln/server/node.h"
 
 /* All give a struct node whose children are the columns; NULL when memory ran out. */
 struct kiln_node *kiln_table_one(struct mtr_arena *arena);

@@ -41,7 +41,7 @@ const char kiln_server_type_start_doc[] =
     "      batch_rows=0, page_batches=0, checksum=False, columns=False, protocol=None,\n"
     "      token=None, faults=False, faults_file=None, session_idle_ms=0, "
     "operation_idle_ms=0,\n"
-    "      direct_wait_ms=0)\n--\n\n"
+    "      direct_wait_ms=0, volumes=None)\n--\n\n"
     "Start a server and return it: on the recordings that replay names, or else on the DuckDB\n"
     "engine, which needs the first four.";
 
@@ -87,6 +87,7 @@ static int read_options(PyObject *args, PyObject *kwargs, struct start_options *
                           "session_idle_ms",
                           "operation_idle_ms",
                           "direct_wait_ms",
+                          "volumes",
                           NULL};
   struct kiln_options *server = &options->server;
   PyObject *translator = NULL;
@@ -94,12 +95,12 @@ static int read_options(PyObject *args, PyObject *kwargs, struct start_options *
   long long batch_rows = 0, page_batches = 0, session_idle = 0, operation_idle = 0, direct_wait = 0;
 
   if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "|$sssO!zzipzzziLLppzzpzLLL:start", names, &options->engine.library,
+          args, kwargs, "|$sssO!zzipzzziLLppzzpzLLLz:start", names, &options->engine.library,
           &options->engine.setup_sql, &options->engine.work_folder, &PyTuple_Type, &translator,
           &options->replay, &server->address, &server->port, &tls, &server->cert_file,
           &server->key_file, &server->cert_out, &server->workers, &batch_rows, &page_batches,
           &checksum, &columns, &server->protocol, &server->token, &faults, &server->faults_file,
-          &session_idle, &operation_idle, &direct_wait))
+          &session_idle, &operation_idle, &direct_wait, &server->volumes))
     return -1;
   server->tls = tls != 0;
   server->checksum = checksum != 0;

@@ -15,6 +15,7 @@
 #include "kiln/server/table.h"
 
 struct kiln_faults;
+struct kiln_volumes;
 
 struct kiln_core {
   const struct kiln_engine *engine;
@@ -36,7 +37,8 @@ struct kiln_core {
   struct kiln_stats stats;
   SSL_CTX *tls; /* kiln_server's; NULL: without TLS */
   struct kiln_clock clock;
-  struct kiln_faults *faults; /* NULL: not allowed */
+  struct kiln_faults *faults;   /* NULL: not allowed */
+  struct kiln_volumes *volumes; /* NULL: none */
 };
 
 /* Has the job run: on a worker, or here and now when the engine says that it never blocks. */

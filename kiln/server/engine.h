@@ -42,6 +42,7 @@ struct kiln_statement {
 struct kiln_answer {
   struct ArrowArrayStream stream; /* release NULL: the statement has no result set (DDL) */
   int64_t rows_affected;          /* -1: not DML */
+  bool volume; /* the row is a link to a file, which the client is to move (volume.h) */
   /* A load engine sets prepared instead, if the client takes that: a whole TExecuteStatementResp
    * body struct (Thrift binary, from the first field on to STOP), kept by the engine, sent as it
    * is. The 16 bytes at guid_offset are replaced by the operation's id. */

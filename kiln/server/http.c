@@ -10,6 +10,7 @@
 #include "kiln/server/control.h"
 #include "kiln/server/exchange.h"
 #include "kiln/server/fault_apply.h"
+#include "kiln/server/volume_http.h"
 
 enum { TLS_RECORD = 16 * 1024 }; /* the most that one carries */
 
@@ -18,6 +19,8 @@ static const char *reason_of(int status)
   switch (status) {
     case 200:
       return "OK";
+    case 204:
+      return "No Content";
     case 400:
       return "Bad Request";
     case 401:
@@ -36,6 +39,8 @@ static const char *reason_of(int status)
       return "Too Many Requests";
     case 500:
       return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
     case 502:
       return "Bad Gateway";
     case 503:
@@ -159,6 +164,10 @@ static void answer_call(struct kiln_core *core, struct evhttp_request *http)
     kiln_http_error(core, http, 405, "a Thrift call is a POST");
     return;
   }
+  if (evbuffer_get_length(evhttp_request_get_input_buffer(http)) > KILN_REQUEST_LIMIT) {
+    kiln_http_error(core, http, 413, "a Thrift call is not longer than 64 MiB");
+    return;
+  }
   if (!may_speak(core, http)) return;
   x = kiln_exchange_new(core, http);
   if (!x)
@@ -182,6 +191,7 @@ static void answer_path(void *arg, struct evhttp_request *http)
 {
   struct kiln_front *front = arg;
 
+  if (kiln_volume_request(front->core, path_of(http), http)) return;
   if (!kiln_routes_answer(front->routes, path_of(http), http))
     kiln_http_error(front->core, http, 404, "no such path");
 }
@@ -197,7 +207,8 @@ void kiln_http_on_request(struct evhttp_request *http, void *arg)
   if (core->faults && kiln_fault_on_request(core, http)) return;
   if (kiln_control_is_path(path))
     kiln_control_answer(core, path, http);
-  else if (is_thrift_path(path) && !kiln_routes_have(front->routes, path))
+  else if (!kiln_volume_is_path(core, path) && is_thrift_path(path) &&
+           !kiln_routes_have(front->routes, path))
     answer_call(core, http);
   else if (!core->faults || !kiln_fault_on_path(core, http, path, answer_path, front))
     answer_path(front, http);

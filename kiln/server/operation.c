@@ -180,6 +180,23 @@ static enum mortar_status copy_request(struct kiln_operation *op, const struct k
   return copy_statement(op, x->bytes, err);
 }
 
+/* Links to volumes lead to where the client has reached the server. */
+static enum mortar_status set_origin(struct kiln_operation *op, const struct kiln_exchange *x,
+                                     struct mortar_error *err)
+{
+  static const char allowed[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-:[]";
+  const char *host = evhttp_find_header(evhttp_request_get_input_headers(x->http), "Host");
+
+  if (!op->core->volumes) return MORTAR_OK;
+  if (!host || !*host || host[strspn(host, allowed)])
+    return mtr_fail(err, MORTAR_INVALID, "the request has no Host");
+  op->origin.scheme = op->core->tls ? "https" : "http";
+  op->origin.now_ms = kiln_clock_now(&op->core->clock) / 1000000;
+  op->origin.host = mtr_arena_text(&op->arena, host, strlen(host));
+  return op->origin.host ? MORTAR_OK : mtr_fail_nomem(err, "host");
+}
+
 static void adopt_outcome(struct kiln_operation *op, const struct kiln_outcome *known)
 {
   op->answered = true;
@@ -220,6 +237,7 @@ enum mortar_status kiln_operation_new(struct kiln_session *session, const struct
   *out = NULL;
   if (!op) return mtr_fail_nomem(err, "operation");
   MTR_GOTO(copy_request(op, x, err));
+  MTR_GOTO(set_origin(op, x, err));
   MTR_GOTO(kiln_table_add(&core->operations, &core->ids, "operation", &op->entry, err));
   kiln_list_append(&session->operations, &op->in_session);
   op->last_used = session->last_used;
@@ -449,11 +467,23 @@ static void rows_options(const struct kiln_operation *op, struct kiln_rows_optio
   out->protocol = op->session->protocol;
   out->lz4 = reads_lz4(op->session, req);
   out->checksum = options->checksum;
+  out->volume = op->answer.volume;
+}
+
+/* Volumes are the server's, whatever the engine. */
+static bool answer_volume(struct kiln_operation *op, bool *ok)
+{
+  const struct kiln_core *core = op->core;
+
+  return core->volumes && !op->statement.metadata &&
+         kiln_volume_answer(core->volumes, &op->statement, &op->origin, &op->answer, ok,
+                            &op->error);
 }
 
 static bool call_engine(struct kiln_operation *op)
 {
   struct kiln_core *core = op->core;
+  bool ok;
 
   if (op->answered) return op->run_ok;
   if (atomic_load(&op->canceled)) {
@@ -461,6 +491,7 @@ static bool call_engine(struct kiln_operation *op)
     return false;
   }
   atomic_store(&op->entered, true);
+  if (answer_volume(op, &ok)) return ok;
   return core->engine->execute(core->engine_ctx, op->session->engine_session, &op->statement,
                                &op->ctx, &op->answer, &op->error);
 }

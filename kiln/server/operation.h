@@ -16,6 +16,7 @@
 #include "kiln/server/exchange.h"
 #include "kiln/server/rows.h"
 #include "kiln/server/session.h"
+#include "kiln/server/volume.h"
 
 struct kiln_operation {
   struct kiln_job job;
@@ -27,6 +28,7 @@ struct kiln_operation {
   struct mtr_arena arena;                     /* the request and the statement's text */
   const struct mtr_TExecuteStatementReq *req; /* of a metadata call: how it is to be answered */
   struct kiln_statement statement;
+  struct kiln_volume_origin origin; /* with volumes only */
 
   int32_t layout;        /* of its rows: MTR_ROWSET_... */
   int32_t state;         /* MTR_OPERATION_... */

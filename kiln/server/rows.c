@@ -103,7 +103,7 @@ static void fill_metadata(struct kiln_rows *rows)
   MTR_SET(m, TGetResultSetMetadataResp, uncompressed_bytes, 0);
   MTR_SET(m, TGetResultSetMetadataResp, compressed_bytes, 0);
   if (protocol >= MTR_PROTOCOL_SPARK_V7)
-    MTR_SET(m, TGetResultSetMetadataResp, is_staging_operation, false);
+    MTR_SET(m, TGetResultSetMetadataResp, is_staging_operation, rows->options.volume);
 }
 
 static struct kiln_rows *make(struct ArrowArrayStream *stream,

@@ -17,6 +17,7 @@ struct kiln_rows_options {
   int64_t page_batches; /* of one page at most; 0: no such limit */
   int64_t row_limit;    /* of the whole result; negative: none */
   bool lz4, checksum;   /* of Arrow's batches */
+  bool volume;          /* the row tells the client to move a file */
 };
 
 struct kiln_rows;

@@ -26,6 +26,8 @@
 #include "kiln/server/protocol.h"
 #include "kiln/server/session.h"
 #include "kiln/server/tls.h"
+#include "kiln/server/volume.h"
+#include "kiln/server/volume_http.h"
 
 enum { DEFAULT_WORKERS = 8, DEFAULT_BATCH_ROWS = 4096, DEFAULT_WAIT_MS = 5000 };
 
@@ -175,7 +177,7 @@ static enum mortar_status copy_options(struct kiln_server *server,
 
   *own = *options;
   own->address = own->cert_file = own->key_file = own->cert_out = own->token = NULL;
-  own->faults_file = own->protocol = NULL;
+  own->faults_file = own->protocol = own->volumes = NULL;
   own->faults = options->faults || options->faults_file;
   if (own->workers == 0) own->workers = DEFAULT_WORKERS;
   if (own->batch_rows <= 0) own->batch_rows = DEFAULT_BATCH_ROWS;
@@ -282,7 +284,8 @@ static enum mortar_status make_http(struct kiln_server *server, const struct kil
 {
   server->http = evhttp_new(server->core.base);
   if (!server->http) return mtr_fail_nomem(err, "HTTP server");
-  evhttp_set_max_body_size(server->http, KILN_REQUEST_LIMIT);
+  evhttp_set_max_body_size(server->http,
+                           server->core.volumes ? KILN_VOLUME_LIMIT : KILN_REQUEST_LIMIT);
   evhttp_set_max_headers_size(server->http, 64 * 1024);
   evhttp_set_allowed_methods(server->http, METHODS);
   evhttp_set_timeout(server->http, IDLE_SECONDS);
@@ -391,6 +394,7 @@ enum mortar_status kiln_server_start(const struct kiln_options *options,
   MTR_GOTO(copy_options(server, options, err));
   MTR_GOTO(kiln_routes_new(&server->core, &server->front.routes, err));
   MTR_GOTO(allow_faults(&server->core, options, err));
+  if (options->volumes) MTR_GOTO(kiln_volumes_new(options->volumes, &server->core.volumes, err));
   MTR_GOTO(make_loop(server, err));
   MTR_GOTO(make_http(server, options, err));
   MTR_GOTO(listen_on(server, server->address, options->port, err));
@@ -446,6 +450,7 @@ void kiln_server_stop(struct kiln_server *server)
   if (server->accept_again) event_free(server->accept_again);
   mortar_wake_free(server->stop);
   free_loop(&server->core);
+  kiln_volumes_free(server->core.volumes);
   SSL_CTX_free(server->tls);
   mtr_free_text(NULL, server->token);
   mtr_free_text(NULL, server->address);

@@ -30,6 +30,7 @@ struct kiln_options {
   bool faults;             /* whether /kiln/faults and /kiln/clock are there; off: 404 */
   const char *faults_file; /* a fault script to start with (docs/kiln-faults.md); implies faults.
                               Read once, at start. */
+  const char *volumes; /* a folder in which the files of volumes are kept; NULL: there are none */
 };
 
 struct kiln_server;

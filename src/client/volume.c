@@ -19,8 +19,7 @@ enum {
   VOLUME_MAX = 16 << 20, /* of the folders' texts */
   ROW_MAX = 8 << 20,     /* of the answer's texts */
   SPOOL_PIECE = 64 << 10,
-  AGENT_MAX = 64 << 10,
-  SECRET_PART_MAX = 4096
+  AGENT_MAX = 64 << 10
 };
 
 /* ---- What a statement may touch -------------------------------------------------------------- */
@@ -250,58 +249,6 @@ static void make_readable(char *text)
       *text = '?';
 }
 
-static int hex_of(char c)
-{
-  if (c >= '0' && c <= '9') return c - '0';
-  if ((c | 32) >= 'a' && (c | 32) <= 'f') return (c | 32) - 'a' + 10;
-  return -1;
-}
-
-/* In place. */
-static void percent_decode(char *text)
-{
-  char *to = text;
-
-  for (; *text; text++, to++) {
-    const int high = *text == '%' ? hex_of(text[1]) : -1;
-    const int low = high >= 0 ? hex_of(text[2]) : -1;
-    *to = low >= 0 ? (char)(high * 16 + low) : *text;
-    if (low >= 0) text += 2;
-  }
-  *to = '\0';
-}
-
-/* A part of the link's query, as it stands there and as it reads decoded. */
-static void mask_part(struct mortar_error *err, const char *part, size_t size)
-{
-  char text[SECRET_PART_MAX];
-
-  if (size >= sizeof text) size = sizeof text - 1;
-  memcpy(text, part, size);
-  text[size] = '\0';
-  mtr_error_mask(err, text);
-  percent_decode(text);
-  mtr_error_mask(err, text);
-}
-
-/* A store may send back what it was sent: whoever has the query, or the signature in it, has the
- * file. */
-static void hide_link(struct mortar_error *err, const struct mtr_volume_row *row)
-{
-  const char *query = strchr(row->link, '?');
-  size_t i;
-
-  mtr_error_mask(err, query);
-  while (query) {
-    const char *value = query + 1 + strcspn(query + 1, "=&");
-    const size_t size = *value == '=' ? strcspn(value + 1, "&") : 0;
-    if (size) mask_part(err, value + 1, size);
-    query = strchr(query + 1, '&');
-  }
-  for (i = 0; i < row->header_count; i++)
-    mtr_error_mask(err, row->headers[i].value);
-}
-
 static enum mortar_status judge(struct work *w, bool again)
 {
   const int status = w->reply.status;
@@ -312,7 +259,7 @@ static enum mortar_status judge(struct work *w, bool again)
   if (again && status == 404 && w->request.method == MTR_TRANSFER_DELETE) return MORTAR_OK;
   make_readable(w->reply.text);
   (void)mtr_fail(w->err, MORTAR_HTTP,
-                 "Staging operation over HTTP was unsuccessful: %d%s%s (%s of %s)", status,
+                 "Staging operation over HTTP was unsuccessful: %d%s%s (%s at %s)", status,
                  *text ? "-" : "", text, w->row.operation, mtr_transfer_place(w->transfer));
   w->err->http_status = status;
   return MORTAR_HTTP;
@@ -337,7 +284,7 @@ static enum mortar_status wait_to_try_again(struct work *w, int64_t delay_ms, in
 
   atomic_fetch_add(&watch->counters.retries, 1);
   atomic_fetch_add(&watch->counters.wait_ms, (uint64_t)delay_ms);
-  mtr_log(&watch->log, MORTAR_LOG_INFO, "attempt %lld follows in %lld ms: %s of %s: %s",
+  mtr_log(&watch->log, MORTAR_LOG_INFO, "attempt %lld follows in %lld ms: %s at %s: %s",
           (long long)retries + 2, (long long)delay_ms, w->row.operation,
           mtr_transfer_place(w->transfer), mtr_retry_words(event));
   st = mtr_pause(w->wait, delay_ms, "waiting to ask the store again", w->err);
@@ -422,12 +369,12 @@ static enum mortar_status transfer(struct work *w)
   mtr_buf_init(&agent, &w->session->alloc, "User-Agent", AGENT_MAX);
   st = not_sent(prepare_request(w, &agent), w->err);
   if (st == MORTAR_OK) {
-    mtr_log(&w->session->watch.log, MORTAR_LOG_DEBUG, "%s of %s", w->row.operation,
+    mtr_log(&w->session->watch.log, MORTAR_LOG_DEBUG, "%s at %s", w->row.operation,
             mtr_transfer_place(w->transfer));
     st = ask_store(w);
   }
   if (st == MORTAR_OK && w->file) st = mtr_local_commit(w->file, w->err);
-  if (st != MORTAR_OK) hide_link(w->err, &w->row);
+  if (st != MORTAR_OK) mtr_volume_row_hide(&w->row, w->err);
   mtr_buf_fini(&agent);
   return st;
 }

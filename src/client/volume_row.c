@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "base/text.h"
 
+enum { SECRET_PART_MAX = 4096 };
+
 static enum mortar_status not_one_row(struct mortar_error *err)
 {
   return mtr_fail(err, MORTAR_PROTOCOL, "the server's answer to a volume statement is not one row");
@@ -104,4 +106,58 @@ done:
   if (b.array.release) b.array.release(&b.array);
   if (b.schema.release) b.schema.release(&b.schema);
   return st;
+}
+
+/* ---- Secrets ------------------------------------------------------------------------------- */
+
+static int hex_of(char c)
+{
+  if (c >= '0' && c <= '9') return c - '0';
+  if ((c | 32) >= 'a' && (c | 32) <= 'f') return (c | 32) - 'a' + 10;
+  return -1;
+}
+
+/* In place. */
+static void percent_decode(char *text)
+{
+  char *to = text;
+
+  for (; *text; text++, to++) {
+    const int high = *text == '%' ? hex_of(text[1]) : -1;
+    const int low = high >= 0 ? hex_of(text[2]) : -1;
+    *to = low >= 0 ? (char)(high * 16 + low) : *text;
+    if (low >= 0) text += 2;
+  }
+  *to = '\0';
+}
+
+/* A part of the link's query, as it stands there and as it reads decoded. */
+static void mask_part(struct mortar_error *err, const char *part, size_t size)
+{
+  char text[SECRET_PART_MAX];
+
+  if (size >= sizeof text) size = sizeof text - 1;
+  memcpy(text, part, size);
+  text[size] = '\0';
+  mtr_error_mask(err, text);
+  percent_decode(text);
+  mtr_error_mask(err, text);
+}
+
+/* A store may send back what it was sent: whoever has the query, or the signature in it, has the
+ * file. */
+void mtr_volume_row_hide(const struct mtr_volume_row *row, struct mortar_error *err)
+{
+  const char *query = strchr(row->link, '?');
+  size_t i;
+
+  mtr_error_mask(err, query);
+  while (query) {
+    const char *value = query + 1 + strcspn(query + 1, "=&");
+    const size_t size = *value == '=' ? strcspn(value + 1, "&") : 0;
+    if (size) mask_part(err, value + 1, size);
+    query = strchr(query + 1, '&');
+  }
+  for (i = 0; i < row->header_count; i++)
+    mtr_error_mask(err, row->headers[i].value);
 }

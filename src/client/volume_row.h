@@ -22,6 +22,10 @@ MORTAR_MUST_USE enum mortar_status mtr_volume_row_take(struct mortar_result *res
                                                        struct mtr_volume_row *out,
                                                        struct mortar_error *err);
 
+/* Puts *** for what of the link's query, or of the headers, stands in the error: a store may send
+ * back what it was sent, and whoever has the signature has the file. */
+void mtr_volume_row_hide(const struct mtr_volume_row *row, struct mortar_error *err);
+
 /* The headers in a JSON object of texts, also in one pair of brackets; nothing, null and an empty
  * one are none. PROTOCOL: it is anything else. */
 MORTAR_MUST_USE enum mortar_status mtr_volume_headers(struct mtr_span json, struct mtr_arena *arena,

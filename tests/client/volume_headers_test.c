@@ -1,7 +1,8 @@
-/* The little JSON of a volume's answer: what is taken, what is refused, and that no text of bytes
- * does harm. */
+/* The little JSON of a volume's answer: what is taken, what is refused, that no text of bytes does
+ * harm; and that what is secret in an answer gets into no error. */
 #include <stdio.h>
 
+#include "base/error.h"
 #include "client/volume_row.h"
 #include "tests/support/test.h"
 
@@ -117,12 +118,33 @@ static void too_many_are_refused(void **state)
   free(json);
 }
 
+static void no_error_tells_the_link(void **state)
+{
+  static const struct mtr_transfer_header headers[] = {{"x-token", "token-of-the-store"}};
+  const struct mtr_volume_row row = {
+      .operation = "GET",
+      .link = "https://h/a?X-Expires=90&X-Signature=abc%2Fdefgh%3D&X-Token=t0ken%252Bvalue",
+      .headers = headers,
+      .header_count = 1};
+  struct mortar_error err;
+
+  (void)state;
+  (void)mtr_fail(&err, MORTAR_HTTP,
+                 "a %s b abc%%2Fdefgh%%3D c abc/defgh= d token-of-the-store e "
+                 "t0ken%%2Bvalue f t0ken%%252Bvalue g 90",
+                 strchr(row.link, '?'));
+  mtr_volume_row_hide(&row, &err);
+  assert_string_equal(err.message, "a *** b *** c *** d *** e *** f *** g 90");
+  mtr_volume_row_hide(&row, NULL);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(headers_are_a_json_object_of_texts),
       cmocka_unit_test(random_texts_do_no_harm),
       cmocka_unit_test(too_many_are_refused),
+      cmocka_unit_test(no_error_tells_the_link),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

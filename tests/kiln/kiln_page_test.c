@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "kiln/canned/node.h"
+#include "kiln/server/node.h"
 #include "kiln/server/rows.h"
 
 enum { TEXT = 128, SKIPPED = 3 };

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "kiln/canned/node.h"
+#include "kiln/server/node.h"
 #include "kiln/server/sqltype.h"
 
 struct checked {

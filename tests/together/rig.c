@@ -7,11 +7,18 @@
 void rig_start(struct rig *rig, const struct rig_option *options)
 {
   const struct kiln_options kiln = {.faults = true, .direct_wait_ms = 1};
+
+  rig_start_on(rig, options, &kiln);
+}
+
+void rig_start_on(struct rig *rig, const struct rig_option *options,
+                  const struct kiln_options *kiln)
+{
   struct mtr_TCloseSessionReq req = {0};
 
   memset(rig, 0, sizeof *rig);
   rig->options = options;
-  fixture_start(&rig->kiln, &tiny_engine, &kiln);
+  fixture_start(&rig->kiln, &tiny_engine, kiln);
   MTR_SET(&req, TCloseSessionReq, session_handle, &rig->kiln.session.session);
   (void)WIRE_CALL(&rig->kiln.wire, CloseSession, &req);
 }

@@ -24,7 +24,9 @@ struct rig {
 /* A Kiln that says after a millisecond that a statement still runs, so that long ones are polled.
  */
 void rig_start(struct rig *rig, const struct rig_option *options);
-void rig_stop(struct rig *rig); /* the session too */
+void rig_start_on(struct rig *rig, const struct rig_option *options,
+                  const struct kiln_options *kiln); /* another Kiln, with faults allowed */
+void rig_stop(struct rig *rig);                     /* the session too */
 
 enum mortar_status rig_open(struct rig *rig, const struct mortar_call *call);
 void rig_close(struct rig *rig); /* fine without a session */

@@ -81,6 +81,8 @@ def _warehouse_parser() -> argparse.ArgumentParser:
         help="results are dropped after so long without a call; never otherwise")
     add("--direct-wait-ms", type=rows, default=0, metavar="N",
         help="a client is told after so long that its statement still runs; 5000")
+    add("--volumes", type=Path, metavar="DIR",
+        help="a folder for the files of volumes; one that is gone when Kiln ends otherwise")
     return parser
 
 
@@ -103,6 +105,9 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     arguments = parser.parse_args(argv[1:] if replays else argv, argparse.Namespace(replay=None))
     if arguments.ready_file and not arguments.ready_file.parent.is_dir():
         parser.error(f"--ready-file: {arguments.ready_file.parent} is not a folder")
+    volumes = None if replays else arguments.volumes
+    if volumes and not volumes.is_dir():
+        parser.error(f"--volumes: {volumes} is not a folder")
     return arguments
 
 
@@ -179,6 +184,8 @@ def _engine_options(arguments: argparse.Namespace, work_folder: str) -> dict[str
     """What start() needs for what stands behind the server."""
     if arguments.replay is not None:
         return {"replay": arguments.replay}
+    volumes = arguments.volumes or Path(work_folder, "volumes")
+    volumes.mkdir(exist_ok=True)
     return {
         "library": _library(),
         "setup_sql": _setup_sql(work_folder),
@@ -193,6 +200,7 @@ def _engine_options(arguments: argparse.Namespace, work_folder: str) -> dict[str
         "session_idle_ms": arguments.session_idle_ms,
         "operation_idle_ms": arguments.operation_idle_ms,
         "direct_wait_ms": arguments.direct_wait_ms,
+        "volumes": str(volumes),
     }
 
 

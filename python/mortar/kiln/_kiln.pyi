@@ -38,4 +38,5 @@ def start(
     session_idle_ms: int = 0,
     operation_idle_ms: int = 0,
     direct_wait_ms: int = 0,
+    volumes: str | None = None,
 ) -> Server: ...

@@ -1,8 +1,8 @@
 /* Columns made by hand in an arena: an Arrow schema and an Arrow array side by side. Their release
- * functions only mark them, since the arena owns everything. For tables that live as long as the
- * program. */
-#ifndef KILN_CANNED_NODE_H
-#define KILN_CANNED_NODE_H
+ * functions only mark them, since the arena owns everything. For tables that live as long as
+ * their arena. */
+#ifndef KILN_SERVER_NODE_H
+#define KILN_SERVER_NODE_H
 
 #include "base/arena.h"
 #include "mortar/mortar.h"

@@ -1,5 +1,5 @@
 /* Arrow structs in an arena. Trusts its callers with indexes and rows. */
-#include "kiln/canned/node.h"
+#include "kiln/server/node.h"
 
 #include <string.h>
 
