@@ -347,6 +347,7 @@ static struct mtr_TGetOperationStatusResp *state_reply(struct fake_server *fs, s
     MTR_SET(s, TGetOperationStatusResp, display_message, mtr_span_text(fs->failure));
     MTR_SET(s, TGetOperationStatusResp, error_code, 42);
   }
+  if (fs->tells_unchanged) MTR_SET(s, TGetOperationStatusResp, num_modified_rows, 0);
   if (fs->result_set != FAKE_RESULT_TOLD)
     MTR_SET(s, TGetOperationStatusResp, has_result_set,
             state == MTR_OPERATION_FINISHED && fs->result_set == FAKE_RESULT_LATE);
@@ -358,6 +359,22 @@ static void write_reply(struct reply *r, const char *name, int32_t seqid,
                         const struct mtr_struct_info *info, const void *body)
 {
   must(mtr_message_write(&r->body, MTR_MESSAGE_REPLY, name, seqid, info, body, NULL));
+}
+
+/* Keeps a request as JSON. */
+static void keep_request(struct fake_server *fs, struct reply *r, struct mtr_span body,
+                         const char *name)
+{
+  struct mtr_struct_head request[16]; /* more than any of these requests takes */
+  const struct mtr_struct_info *info;
+  struct mtr_message head;
+  char of[64];
+
+  (void)snprintf(of, sizeof of, "T%sReq", name);
+  info = mtr_tcli_find(mtr_span_text(of));
+  if (!info || info->size > sizeof request) abort();
+  must(mtr_message_read(body, info, request, &r->arena, &head, NULL));
+  note(fs, r, info, request, fs->asked, sizeof fs->asked);
 }
 
 static void reply_open(struct fake_server *fs, struct reply *r, int32_t seqid)
@@ -435,23 +452,6 @@ static void reply_execute(struct fake_server *fs, struct reply *r, const char *n
   write_reply(r, name, seqid, &mtr_TExecuteStatementResp_info, &resp);
 }
 
-static void reply_metadata(struct fake_server *fs, struct reply *r, struct mtr_span body,
-                           const char *name, enum mortar_metadata_kind kind)
-{
-  struct mtr_struct_head request[16]; /* more than any of these requests takes */
-  const struct mtr_struct_info *info;
-  struct mtr_message head;
-  char of[64];
-
-  (void)snprintf(of, sizeof of, "T%sReq", name);
-  info = mtr_tcli_find(mtr_span_text(of));
-  if (!info || info->size > sizeof request) abort();
-  must(mtr_message_read(body, info, request, &r->arena, &head, NULL));
-  note(fs, r, info, request, fs->asked, sizeof fs->asked);
-  r->direct = !is_hive(fs) && strstr(fs->asked, "get_direct_results") != NULL;
-  reply_execute(fs, r, name, mtr_metadata_operation_type(kind), head.seqid);
-}
-
 /* Hive's servers find an operation by its type, too. */
 static void check_type(struct fake_server *fs, struct mtr_span body, struct reply *r,
                        const char *name)
@@ -482,14 +482,17 @@ static void answer_call(struct fake_server *fs, struct mtr_span body, struct rep
   mtr_tr_init(&rd, body);
   must(mtr_message_read_head(&rd, &head, NULL));
   snprintf(name, sizeof name, "%.*s", MTR_SPAN_ARG(head.name));
-  if (strcmp(name, "OpenSession") == 0)
+  if (strcmp(name, "OpenSession") == 0) {
+    keep_request(fs, r, body, name);
     reply_open(fs, r, head.seqid);
-  else if (strcmp(name, "ExecuteStatement") == 0) {
+  } else if (strcmp(name, "ExecuteStatement") == 0) {
     note_execute(fs, body, r);
     reply_execute(fs, r, name, 0, head.seqid);
-  } else if (mtr_metadata_kind_of(head.name, &kind))
-    reply_metadata(fs, r, body, name, kind);
-  else if (strcmp(name, "GetOperationStatus") == 0) {
+  } else if (mtr_metadata_kind_of(head.name, &kind)) {
+    keep_request(fs, r, body, name);
+    r->direct = !is_hive(fs) && strstr(fs->asked, "get_direct_results") != NULL;
+    reply_execute(fs, r, name, mtr_metadata_operation_type(kind), head.seqid);
+  } else if (strcmp(name, "GetOperationStatus") == 0) {
     fs->polled++;
     check_type(fs, body, r, name);
     write_reply(r, name, head.seqid, &mtr_TGetOperationStatusResp_info, state_reply(fs, r));

@@ -114,6 +114,7 @@ the handle; the state alone; both say that there is none */
   bool exception;      /* ExecuteStatement is answered with an EXCEPTION */
   _Atomic bool close_after_reply; /* every connection ends silently behind its next reply */
   int version;                    /* of the protocol that it answers */
+  bool tells_unchanged;           /* states say that the statement changed no row */
 
   /* Seen so far. */
   _Atomic int opened, closed, executed, ran, polled, fetched, schemas, canceled, operations_closed;
@@ -122,8 +123,8 @@ the handle; the state alone; both say that there is none */
   _Atomic int parameters;     /* that the last ExecuteStatement had */
   _Atomic int operation_type; /* that the last statement or metadata call was named with */
   _Atomic int misnamed;       /* calls about an operation that named another type */
-  /* The last metadata call, ExecuteStatement and FetchResults as JSON; read them when they were
-   * answered. */
+  /* The last OpenSession or metadata call, ExecuteStatement and FetchResults as JSON; read them
+   * when they were answered. */
   char asked[2048], execute_asked[2048], fetch_asked[1024];
 
   int port, listener;

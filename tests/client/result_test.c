@@ -144,10 +144,11 @@ static void a_catalog_or_schema_waits_for_its_version(void **state)
   for (i = 0; i < 2; i++)
     for (k = 0; k < 4; k++) {
       struct client c = {.session = NULL};
+      if (i == 1 && versions[k] <= 9) continue; /* Hive's: see hive_test.c */
       fake_server_start(&c.fs);
       c.fs.version = versions[k];
       assert_int_equal(client_open(&c, NULL, options[i], "main"), MORTAR_UNSUPPORTED);
-      assert_non_null(strstr(c.err.message, "'use:database'"));
+      assert_non_null(strstr(c.err.message, options[i]));
       client_stop(&c);
     }
 }

@@ -80,9 +80,13 @@ def test_old_server(version, wanted, tmp_path):
                 assert rows_of(mine.fetchall()) == rows_of(other.fetchall())
         if has(4):
             connect(kiln.uri, catalog="main", schema="default").close()
-        else:
-            with pytest.raises(sql.NotSupportedError, match="use:database"):
+        elif family == "SPARK":
+            with pytest.raises(sql.NotSupportedError, match="opens no session in a schema"):
                 connect(kiln.uri, schema="default")
+        else:
+            connect(kiln.uri, schema="default").close()
+            with pytest.raises(sql.DatabaseError, match="nowhere"):
+                connect(kiln.uri, schema="nowhere")
     finally:
         kiln.end()
     expect = wanted[1 if has(5) else 0]

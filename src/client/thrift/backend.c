@@ -329,10 +329,36 @@ static enum mortar_status check_settings(const struct mtr_settings *settings,
   return MORTAR_OK;
 }
 
-static void put_setting(struct mtr_tw *wr, const char *name, const char *value,
+/* What Hive's servers understand before a name: without it Spark's passes over a setting. */
+#define HIVE_SETTING "set:hiveconf:"
+
+static bool begins_with(const char *text, const char *start)
+{
+  return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* The caller may have used the words of Hive's servers already. */
+static const char *hive_prefix(const char *name)
+{
+  return begins_with(name, "set:") || begins_with(name, "use:") ? "" : HIVE_SETTING;
+}
+
+/* True when Hive's servers want to be told in other words what the session shall be like. */
+static bool needs_hive_words(const struct mortar_config *config)
+{
+  size_t i;
+
+  for (i = 0; i < config->settings.count; i++)
+    if (*hive_prefix(config->settings.items[i].name)) return true;
+  return config->options.schema != NULL;
+}
+
+static void put_setting(struct mtr_tw *wr, const char *prefix, const char *name, const char *value,
                         struct mtr_thrift_values *out)
 {
-  mtr_tw_string(wr, mtr_span_text(name));
+  mtr_tw_i32(wr, (int32_t)(strlen(prefix) + strlen(name)));
+  mtr_tw_raw(wr, mtr_span_text(prefix));
+  mtr_tw_raw(wr, mtr_span_text(name));
   mtr_tw_string(wr, mtr_span_text(value));
   out->count++;
 }
@@ -347,14 +373,37 @@ static enum mortar_status write_settings(const struct mtr_settings *settings, st
   *out = (struct mtr_thrift_values){.key = MTR_T_STRING, .element = MTR_T_STRING};
   MTR_TRY(check_settings(settings, err));
   mtr_tw_init(&wr, bytes, err);
-  put_setting(&wr, TIMESTAMP_SETTING, "false", out);
+  put_setting(&wr, "", TIMESTAMP_SETTING, "false", out);
   for (i = 0; i < settings->count; i++)
     if (!is_timestamp_setting(&settings->items[i]))
-      put_setting(&wr, settings->items[i].name, settings->items[i].value, out);
+      put_setting(&wr, "", settings->items[i].name, settings->items[i].value, out);
   MTR_TRY(mtr_tw_finish(&wr));
   out->bytes = mtr_buf_span(bytes);
   return MORTAR_OK;
 }
+
+/* Those of a session with one of Hive's servers, for which the schema is one of them. */
+static enum mortar_status write_hive_settings(const struct mortar_config *config,
+                                              struct mtr_buf *bytes, struct mtr_thrift_values *out,
+                                              struct mortar_error *err)
+{
+  const struct mtr_settings *settings = &config->settings;
+  struct mtr_tw wr;
+  size_t i;
+
+  *out = (struct mtr_thrift_values){.key = MTR_T_STRING, .element = MTR_T_STRING};
+  mtr_tw_init(&wr, bytes, err);
+  for (i = 0; i < settings->count; i++) {
+    const char *name = settings->items[i].name;
+    put_setting(&wr, hive_prefix(name), name, settings->items[i].value, out);
+  }
+  if (config->options.schema) put_setting(&wr, "", "use:database", config->options.schema, out);
+  MTR_TRY(mtr_tw_finish(&wr));
+  out->bytes = mtr_buf_span(bytes);
+  return MORTAR_OK;
+}
+
+static bool is_hive(const struct mtr_backend_session *bs) { return !knows(bs, DIRECT_RESULTS); }
 
 /* An older server would start elsewhere without a word. */
 static enum mortar_status check_namespace(const struct mtr_backend_session *bs,
@@ -362,13 +411,14 @@ static enum mortar_status check_namespace(const struct mtr_backend_session *bs,
                                           const struct mtr_TOpenSessionResp *resp,
                                           struct mortar_error *err)
 {
-  if (!options->catalog && !options->schema) return MORTAR_OK;
+  /* To Hive's servers the schema is told in their words. */
+  if (!options->catalog && (!options->schema || is_hive(bs))) return MORTAR_OK;
   if (!knows(bs, NAMESPACE))
     return mtr_fail(err, MORTAR_UNSUPPORTED,
                     "OpenSession: %s answered protocol version 0x%X, which opens no session in a "
-                    "catalog or schema (0x%X does): use the session setting 'use:database' with "
-                    "Hive and Spark, or the statement USE",
-                    bs->endpoint, (unsigned)bs->version, NAMESPACE);
+                    "%s (0x%X does): use the statement USE",
+                    bs->endpoint, (unsigned)bs->version, options->catalog ? "catalog" : "schema",
+                    NAMESPACE);
   if (options->catalog && !resp->can_use_multiple_catalogs)
     return mtr_fail(err, MORTAR_UNSUPPORTED,
                     "OpenSession: %s has no catalogs, so '%s' can't be used", bs->endpoint,
@@ -389,13 +439,23 @@ static enum mortar_status take_open(struct mtr_backend_session *bs,
   return check_namespace(bs, options, resp, err);
 }
 
-static enum mortar_status backend_open(const struct mortar_config *config,
-                                       const struct mortar_alloc *alloc, struct mtr_channel *ch,
-                                       const struct mtr_wait *wait,
-                                       struct mtr_backend_session **out, struct mortar_error *err)
+static enum mortar_status backend_close(struct mtr_backend_session *bs, struct mtr_channel *ch,
+                                        const struct mtr_wait *wait, struct mortar_error *err)
+{
+  struct session_ref ref;
+  struct mtr_TCloseSessionReq req = {0};
+  struct mtr_TCloseSessionResp resp;
+
+  MTR_SET(&req, TCloseSessionReq, session_handle, session_handle(&ref, bs));
+  return mtr_thrift_call(&bs->peer, ch, &close_session, &req, &resp, wait, err);
+}
+
+static enum mortar_status send_open(struct mtr_backend_session *bs,
+                                    const struct mortar_config *config, bool hive,
+                                    struct mtr_channel *ch, const struct mtr_wait *wait,
+                                    struct mortar_error *err)
 {
   const struct mtr_options *options = &config->options;
-  struct mtr_backend_session *bs = NULL;
   struct mtr_TOpenSessionReq req = {0};
   struct mtr_TOpenSessionResp resp;
   struct mtr_TNamespace names = {0};
@@ -403,25 +463,48 @@ static enum mortar_status backend_open(const struct mortar_config *config,
   struct mtr_buf bytes;
   enum mortar_status st;
 
-  *out = NULL;
-  mtr_buf_init(&bytes, alloc, "session settings", SETTINGS_BYTES_MAX);
-  MTR_GOTO(backend_new(options, alloc, &bs, err));
-  MTR_GOTO(write_settings(&config->settings, &bytes, &settings, err));
+  mtr_buf_init(&bytes, bs->alloc, "session settings", SETTINGS_BYTES_MAX);
+  MTR_GOTO(hive ? write_hive_settings(config, &bytes, &settings, err)
+                : write_settings(&config->settings, &bytes, &settings, err));
   MTR_SET(&req, TOpenSessionReq, configuration, settings);
   MTR_SET(&req, TOpenSessionReq, client_protocol_i64, NEWEST);
   MTR_SET(&req, TOpenSessionReq, can_use_multiple_catalogs, true);
   if (options->catalog) MTR_SET(&names, TNamespace, catalog_name, mtr_span_text(options->catalog));
   if (options->schema) MTR_SET(&names, TNamespace, schema_name, mtr_span_text(options->schema));
   if (names.has) MTR_SET(&req, TOpenSessionReq, initial_namespace, &names);
-  st = mtr_thrift_call(&bs->peer, ch, &open_session, &req, &resp, wait, err);
-  if (st == MORTAR_OK) st = take_open(bs, &resp, options, err);
-  if (st == MORTAR_OK) st = make_template(bs, err);
-  *out = bs;
-  bs = NULL;
+  MTR_GOTO(mtr_thrift_call(&bs->peer, ch, &open_session, &req, &resp, wait, err));
+  st = take_open(bs, &resp, options, err);
 done:
   mtr_buf_fini(&bytes);
-  backend_free(bs);
   return st;
+}
+
+/* Only its reply says of which kind a server is. One of Hive's has passed over the schema, and
+ * Spark's over the settings: it is asked again, in its own words. */
+static enum mortar_status reopen(struct mtr_backend_session *bs, const struct mortar_config *config,
+                                 struct mtr_channel *ch, const struct mtr_wait *wait,
+                                 struct mortar_error *err)
+{
+  MTR_TRY(backend_close(bs, ch, wait, err));
+  memset(&bs->handle, 0, sizeof bs->handle);
+  return send_open(bs, config, true, ch, wait, err);
+}
+
+static enum mortar_status backend_open(const struct mortar_config *config,
+                                       const struct mortar_alloc *alloc, struct mtr_channel *ch,
+                                       const struct mtr_wait *wait,
+                                       struct mtr_backend_session **out, struct mortar_error *err)
+{
+  struct mtr_backend_session *bs = NULL;
+  enum mortar_status st;
+
+  *out = NULL;
+  MTR_TRY(backend_new(&config->options, alloc, &bs, err));
+  *out = bs;
+  st = send_open(bs, config, false, ch, wait, err);
+  if (st == MORTAR_OK && is_hive(bs) && needs_hive_words(config))
+    st = reopen(bs, config, ch, wait, err);
+  return st == MORTAR_OK ? make_template(bs, err) : st;
 }
 
 static enum mortar_status backend_finish_open(struct mtr_backend_session *bs,
@@ -440,17 +523,6 @@ static enum mortar_status backend_finish_open(struct mtr_backend_session *bs,
 static const struct mtr_handle *backend_handle(const struct mtr_backend_session *bs)
 {
   return &bs->handle;
-}
-
-static enum mortar_status backend_close(struct mtr_backend_session *bs, struct mtr_channel *ch,
-                                        const struct mtr_wait *wait, struct mortar_error *err)
-{
-  struct session_ref ref;
-  struct mtr_TCloseSessionReq req = {0};
-  struct mtr_TCloseSessionResp resp;
-
-  MTR_SET(&req, TCloseSessionReq, session_handle, session_handle(&ref, bs));
-  return mtr_thrift_call(&bs->peer, ch, &close_session, &req, &resp, wait, err);
 }
 
 /* ---- Statement ---- */
@@ -596,7 +668,10 @@ static enum mortar_status backend_poll(struct mtr_backend_session *bs, struct mt
 
   MTR_SET(&req, TGetOperationStatusReq, operation_handle, operation_handle(&ref, op));
   MTR_TRY(mtr_thrift_call(&bs->peer, ch, &get_operation_status, &req, &resp, wait, err));
-  return mtr_thrift_take_state(&resp, out, err);
+  MTR_TRY(mtr_thrift_take_state(&resp, out, err));
+  /* Hive says 0 of statements that change nothing but give rows. */
+  if (is_hive(bs) && out->more) out->rows_affected = -1;
+  return MORTAR_OK;
 }
 
 static enum mortar_status backend_schema(struct mtr_backend_session *bs, struct mtr_channel *ch,
