@@ -603,7 +603,7 @@ static PyObject *cur_ignore(PyObject *op, PyObject *args)
 static PyObject *cur_get_description(PyObject *op, void *closure)
 {
   (void)closure;
-  if (!CUR(op)->plan) Py_RETURN_NONE;
+  if (!CUR(op)->plan || PyList_GET_SIZE(CUR(op)->plan->description) == 0) Py_RETURN_NONE;
   return PySequence_List(CUR(op)->plan->description);
 }
 
