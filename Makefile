@@ -58,8 +58,10 @@ bench: ## Measure beside the other clients; at most 10 minutes
 bench-full: ## The same with all rows and more rounds; half an hour
 	@$(MAKE) --no-print-directory bench BENCH_ARGS="--full $(BENCH_ARGS)"
 
-test-servers: ## Start and stop a real Spark Thrift Server (needs Java 17; brings pyspark, 500 MB)
-	@scripts/test_servers.sh
+test-servers: ## Test against real servers of Spark and Hive, over every transport (brings 1.1 GB)
+	@scripts/setup.sh test
+	@scripts/setup.sh install
+	@scripts/test_servers.sh $(SERVERS)
 
 clean: ## Remove everything that was built, and .venv
 	rm -rf build dist .venv

@@ -7,6 +7,8 @@
 #   setup.sh bench    those, and the clients that the benchmarks compare with
 #   setup.sh foreign  clients for Node and Java that are tried against Kiln, into build/foreign
 #   setup.sh install  this checkout, with Kiln and its engine, into .venv
+#   setup.sh spark    Java and a venv with pyspark, for a real Spark Thrift Server (500 MB)
+#   setup.sh hive     Java, Maven and the jars of a real HiveServer2 (600 MB)
 #
 # Packages are installed as root or through sudo where that asks for no password; otherwise the
 # command to type is printed and nothing happens. Where packages come from is the business of the
@@ -131,6 +133,23 @@ need_mortar() {
   mv .venv/mortar.begun "$stamp"
 }
 
+# Real servers for tests; any Java from 17 on will do.
+want_java() { command -v java >/dev/null || wanted+=(default-jre-headless); }
+
+need_spark() {
+  local venv=${SPARK_THRIFT_VENV:-$PWD/build/spark-venv}
+  [ ! -d "$venv"/lib/python*/site-packages/pyspark/jars ] || return 0
+  say "installing pyspark into $venv"
+  tests/servers/spark-thrift setup "$venv" 4.3.0 >/dev/null
+}
+
+need_hive() {
+  local lib=${HIVE_SERVER2_LIB:-$PWD/build/hive-lib}
+  compgen -G "$lib/hive-service-4*.jar" >/dev/null && return
+  say "copying Hive's jars into $lib"
+  tests/servers/hive-server2 setup "$lib"
+}
+
 need_requirements() { # LIST WHO
   local list=$1 stamp=.venv/$2.stamp
   cmp -s "$list" "$stamp" && return
@@ -202,5 +221,17 @@ case ${1:-} in
   install)
     need_mortar
     ;;
-  *) die "usage: setup.sh build|demo|test|bench|foreign|install" ;;
+  spark)
+    want_python
+    want_java
+    need_packages "${wanted[@]}"
+    need_spark
+    ;;
+  hive)
+    want_java
+    command -v mvn >/dev/null || wanted+=(maven)
+    need_packages "${wanted[@]}"
+    need_hive
+    ;;
+  *) die "usage: setup.sh build|demo|test|bench|foreign|install|spark|hive" ;;
 esac

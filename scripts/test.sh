@@ -61,6 +61,7 @@ case ${1:-} in
     step "python: asan" scripts/python_asan.sh
     step "python: foreign clients" scripts/setup.sh foreign
     step "python: pytest" python_tests
+    step "servers: spark over http" scripts/test_servers.sh spark-http
     ;;
   quick)
     step "setup" scripts/setup.sh test

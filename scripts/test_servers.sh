@@ -1,27 +1,20 @@
 #!/usr/bin/env bash
-# Starts and stops a real Spark Thrift Server by tests/servers/spark-thrift, as a test of that
-# script: the server must answer, say that it runs, and be gone afterwards.
-# SPARK_THRIFT_VENV names a venv with pyspark; the default is one in build/, made at first use.
+# Runs tests/python/test_real_servers.py against real servers.  test_servers.sh [PLACE...]
+#
+# A place is SERVER-TRANSPORT: spark or hive, http, nosasl or sasl; without one, all six. What a
+# server needs is brought by scripts/setup.sh. SPARK_THRIFT_VENV and HIVE_SERVER2_LIB name a venv with
+# pyspark and a folder of Hive's jars; the defaults are in build/, made at first use.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-server=tests/servers/spark-thrift
-folder=build/spark-thrift
+[ $# -gt 0 ] || set -- {spark,hive}-{http,nosasl,sasl}
+
 export SPARK_THRIFT_VENV=${SPARK_THRIFT_VENV:-$PWD/build/spark-venv}
+export HIVE_SERVER2_LIB=${HIVE_SERVER2_LIB:-$PWD/build/hive-lib}
+export SPARK_THRIFT_NICE=0 HIVE_SERVER2_NICE=0
+case " $* " in *' spark-'*) scripts/setup.sh spark ;; esac
+case " $* " in *' hive-'*) scripts/setup.sh hive ;; esac
+# The archive costs the first server of Spark's a few seconds and spares the others more.
+case " $* " in *' spark-'*' spark-'*) export SPARK_THRIFT_CDS=$PWD/build/spark.jsa ;; esac
 
-command -v java >/dev/null || { echo 'test-servers: needs Java 17' >&2; exit 1; }
-mkdir -p build
-[ -x "$SPARK_THRIFT_VENV/bin/python" ] || "$server" setup "$SPARK_THRIFT_VENV"
-
-free_port() {
-  "$SPARK_THRIFT_VENV/bin/python" -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
-trap '"$server" stop "$folder"' EXIT
-"$server" start "$folder" "$(free_port)" http
-"$server" status "$folder"
-"$server" stop "$folder"
-trap - EXIT
-if "$server" status "$folder"; then
-  echo 'test-servers: it still runs' >&2
-  exit 1
-fi
+export MORTAR_SERVERS="$*"
+.venv/bin/python -m pytest -q -ra tests/python/test_real_servers.py
