@@ -8,6 +8,7 @@
 #ifndef MTR_CODEC_THRIFT_BINARY_H
 #define MTR_CODEC_THRIFT_BINARY_H
 
+#include "base/be.h"
 #include "base/buf.h"
 #include "base/span.h"
 #include "mortar/mortar.h"
@@ -59,17 +60,6 @@ static inline bool mtr_tr_pass(struct mtr_tr *rd, size_t n)
 static inline const uint8_t *mtr_tr_take(struct mtr_tr *rd, size_t n)
 {
   return mtr_tr_pass(rd, n) ? rd->pos - n : NULL;
-}
-
-/* Big-endian loads, written so that compilers make one load and one byte swap of each. */
-static inline uint16_t mtr_be16(const uint8_t *p) { return (uint16_t)(p[0] << 8 | p[1]); }
-static inline uint32_t mtr_be32(const uint8_t *p)
-{
-  return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-static inline uint64_t mtr_be64(const uint8_t *p)
-{
-  return (uint64_t)mtr_be32(p) << 32 | mtr_be32(p + 4);
 }
 
 static inline uint8_t mtr_tr_u8(struct mtr_tr *rd) { return mtr_tr_pass(rd, 1) ? rd->pos[-1] : 0; }
@@ -148,23 +138,6 @@ static inline uint8_t *mtr_tw_room(struct mtr_tw *wr, size_t n)
   p = buf->data + buf->size;
   buf->size += n;
   return p;
-}
-
-/* Big-endian stores, the counterparts of the loads above. */
-static inline void mtr_put_be16(uint8_t *p, uint16_t v)
-{
-  p[0] = (uint8_t)(v >> 8);
-  p[1] = (uint8_t)v;
-}
-static inline void mtr_put_be32(uint8_t *p, uint32_t v)
-{
-  mtr_put_be16(p, (uint16_t)(v >> 16));
-  mtr_put_be16(p + 2, (uint16_t)v);
-}
-static inline void mtr_put_be64(uint8_t *p, uint64_t v)
-{
-  mtr_put_be32(p, (uint32_t)(v >> 32));
-  mtr_put_be32(p + 4, (uint32_t)v);
 }
 
 static inline void mtr_tw_u8(struct mtr_tw *wr, uint8_t v)
