@@ -12,11 +12,13 @@
 #include "net/curl_target.h"
 #include "net/endpoint_internal.h"
 #include "net/process.h"
+#include "net/sasl.h"
 #include "net/transport_curl.h"
 
 enum {
-  MAX_IDLE = 32, /* connections without a lease; each holds about 100 KB when it is TLS */
-  MAX_NAME = 300 /* a host of 255 bytes, brackets, a port */
+  MAX_IDLE = 32,  /* connections without a lease; each holds about 100 KB when it is TLS */
+  MAX_NAME = 300, /* a host of 255 bytes, brackets, a port */
+  MAX_LOGIN = 2 * MTR_SASL_MAX_TEXT + 100
 };
 
 struct idle {
@@ -29,6 +31,8 @@ struct mtr_endpoint {
   struct mtr_curl_target *target;
   int64_t connect_timeout_ms, idle_ms;
   size_t max_reply;
+  enum mtr_wire wire;
+  struct mtr_buf login;
   uint64_t generation; /* of the process that made it */
   atomic_int refs;
   struct mtr_registered registered;
@@ -50,6 +54,21 @@ static void set_names(struct mtr_endpoint *endpoint, const struct mtr_endpoint_o
     memcpy(endpoint->host_header, endpoint->name, MAX_NAME);
 }
 
+static void forget_login(struct mtr_endpoint *endpoint)
+{
+  if (endpoint->login.data) memset(endpoint->login.data, 0, endpoint->login.size);
+  mtr_buf_fini(&endpoint->login);
+}
+
+static enum mortar_status write_login(struct mtr_endpoint *endpoint,
+                                      const struct mtr_endpoint_options *o,
+                                      struct mortar_error *err)
+{
+  if (o->wire != MTR_WIRE_SASL) return MORTAR_OK;
+  return mtr_sasl_write_plain(&endpoint->login, o->user ? o->user : "anonymous",
+                              o->password ? o->password : "anonymous", err);
+}
+
 enum mortar_status mtr_endpoint_new(const struct mtr_endpoint_options *options,
                                     const struct mortar_alloc *alloc, struct mtr_endpoint **out,
                                     struct mortar_error *err)
@@ -63,11 +82,15 @@ enum mortar_status mtr_endpoint_new(const struct mtr_endpoint_options *options,
   endpoint->connect_timeout_ms = options->connect_timeout_ms;
   endpoint->idle_ms = options->idle_ms;
   endpoint->max_reply = options->max_reply;
+  endpoint->wire = options->wire;
+  mtr_buf_init(&endpoint->login, &endpoint->alloc, "login", MAX_LOGIN);
   endpoint->generation = mtr_process_generation();
   atomic_init(&endpoint->refs, 1);
   mtr_registered_init(&endpoint->registered, endpoint, &endpoint->alloc);
-  st = mtr_curl_target_new(options, &endpoint->alloc, &endpoint->target, err);
+  st = write_login(endpoint, options, err);
+  if (st == MORTAR_OK) st = mtr_curl_target_new(options, &endpoint->alloc, &endpoint->target, err);
   if (st != MORTAR_OK) {
+    forget_login(endpoint);
     mtr_free(alloc, endpoint, sizeof *endpoint);
     return st;
   }
@@ -108,6 +131,7 @@ void mtr_endpoint_unref(struct mtr_endpoint *endpoint)
   for (i = 0; i < endpoint->idle_count; i++)
     mtr_transport_free(endpoint->idle[i].transport, inherited);
   mtr_curl_target_free(endpoint->target, inherited);
+  forget_login(endpoint);
   if (!inherited) (void)pthread_mutex_destroy(&endpoint->lock);
   alloc = endpoint->alloc;
   mtr_free(&alloc, endpoint, sizeof *endpoint);
@@ -131,6 +155,13 @@ int64_t mtr_endpoint_connect_timeout_ms(const struct mtr_endpoint *endpoint)
 }
 
 size_t mtr_endpoint_max_reply(const struct mtr_endpoint *endpoint) { return endpoint->max_reply; }
+
+enum mtr_wire mtr_endpoint_wire(const struct mtr_endpoint *endpoint) { return endpoint->wire; }
+
+struct mtr_span mtr_endpoint_login(const struct mtr_endpoint *endpoint)
+{
+  return mtr_buf_span(&endpoint->login);
+}
 
 bool mtr_endpoint_inherited(const struct mtr_endpoint *endpoint)
 {

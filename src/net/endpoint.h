@@ -8,8 +8,23 @@
 #include "base/span.h"
 #include "mortar/mortar.h"
 
+/* How requests and replies travel. */
+enum mtr_wire {
+  MTR_WIRE_HTTP,   /* as POSTs */
+  MTR_WIRE_NOSASL, /* Thrift messages as they are, one after the other */
+  MTR_WIRE_SASL    /* a login for each connection (SASL PLAIN), then Thrift messages in frames */
+};
+
+static inline const char *mtr_wire_name(enum mtr_wire wire)
+{
+  static const char *const names[] = {"http", "nosasl", "sasl"};
+
+  return names[wire];
+}
+
 /* All text is copied; NULL means the default. */
 struct mtr_endpoint_options {
+  enum mtr_wire wire;
   const char *host; /* a name or an address; IPv6 without brackets */
   int port;         /* 1..65535 */
   bool tls;
@@ -22,9 +37,10 @@ struct mtr_endpoint_options {
    * shows the user or the password. */
   const char *proxy;
   const char *no_proxy; /* hosts, domains and networks reached without it: "a.test, 10.0.0.0/8" */
-  int64_t connect_timeout_ms; /* of one connect, name look-up and handshakes included; -1: none */
-  int64_t idle_ms;            /* an idle connection older than this is not used again */
-  size_t max_reply;           /* bytes of a reply body that are accepted */
+  int64_t connect_timeout_ms;  /* of one connect, name look-up and handshakes included; -1: none */
+  int64_t idle_ms;             /* an idle connection older than this is not used again */
+  size_t max_reply;            /* bytes of a reply body that are accepted */
+  const char *user, *password; /* of SASL; NULL: "anonymous" */
 };
 
 struct mtr_endpoint;

@@ -33,5 +33,9 @@ const struct mortar_alloc *mtr_endpoint_alloc(const struct mtr_endpoint *endpoin
 const char *mtr_endpoint_host_header(const struct mtr_endpoint *endpoint);
 int64_t mtr_endpoint_connect_timeout_ms(const struct mtr_endpoint *endpoint);
 size_t mtr_endpoint_max_reply(const struct mtr_endpoint *endpoint);
+enum mtr_wire mtr_endpoint_wire(const struct mtr_endpoint *endpoint);
+
+/* What a new connection says before its first request; empty: nothing. */
+struct mtr_span mtr_endpoint_login(const struct mtr_endpoint *endpoint);
 
 #endif

@@ -19,11 +19,23 @@ static void lock_registry(void)
   if (mtr_process_lock(&generation)) first = NULL;
 }
 
+/* With its NUL, which keeps it apart from what follows. One that is not set is no empty one. */
+static enum mortar_status add_text(struct mtr_buf *key, const char *text, struct mortar_error *err)
+{
+  MTR_TRY(mtr_buf_append(key, text ? "+" : "-", 1, err));
+  return mtr_buf_append(key, text ? text : "", text ? strlen(text) + 1 : 1, err);
+}
+
 static enum mortar_status write_key(struct mtr_buf *key, const struct mtr_endpoint_options *o,
                                     struct mortar_error *err)
 {
-  MTR_TRY(mtr_buf_printf(key, err, "%jd %jd %zu ", (intmax_t)o->connect_timeout_ms,
-                         (intmax_t)o->idle_ms, o->max_reply));
+  MTR_TRY(mtr_buf_printf(key, err, "%jd %jd %zu %d ", (intmax_t)o->connect_timeout_ms,
+                         (intmax_t)o->idle_ms, o->max_reply, (int)o->wire));
+  /* Behind a login a connection is one user's. */
+  if (o->wire == MTR_WIRE_SASL) {
+    MTR_TRY(add_text(key, o->user, err));
+    MTR_TRY(add_text(key, o->password, err));
+  }
   return mtr_curl_target_key(o, key, err);
 }
 

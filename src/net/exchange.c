@@ -5,8 +5,9 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "net/sasl.h"
 
-enum phase { PROBE, CONNECT, SEND, RECEIVE, DONE };
+enum phase { PROBE, CONNECT, LOGIN, SEND, RECEIVE, DONE };
 
 /* Receives and bytes of one step, so that the driver sees the clock and the wake-up now and then.
  */
@@ -27,6 +28,31 @@ int64_t mtr_exchange_limit(const struct mtr_exchange *ex)
   return mtr_deadline_min(ex->deadline, ex->connect_limit);
 }
 
+/* ---- Framing: HTTP's or binary ------------------------------------------------------------- */
+
+static enum mortar_status feed(struct mtr_exchange *ex, size_t fresh)
+{
+  if (ex->binary) return mtr_binary_feed(ex->binary, ex->reply, fresh, ex->err);
+  return mtr_http1_feed(&ex->http, ex->reply, fresh, ex->err);
+}
+
+static enum mortar_status feed_end(struct mtr_exchange *ex)
+{
+  if (ex->binary) return mtr_binary_eof(ex->binary, ex->err);
+  return mtr_http1_eof(&ex->http, ex->reply, ex->err);
+}
+
+static size_t room(const struct mtr_exchange *ex)
+{
+  return ex->binary ? mtr_binary_room(ex->binary) : mtr_http1_room(&ex->http, ex->reply);
+}
+
+/* Some of the reply is there. */
+static bool begun(const struct mtr_exchange *ex)
+{
+  return ex->reply->size || ex->http.interim || (ex->binary && mtr_binary_begun(ex->binary));
+}
+
 /* ---- The end ------------------------------------------------------------------------------- */
 
 static size_t unsent(const struct mtr_exchange *ex)
@@ -44,14 +70,17 @@ static bool may_go_on(const struct mtr_exchange *ex, enum mortar_status st)
 static bool may_want_tls(const struct mtr_exchange *ex, enum mortar_status st)
 {
   return st == MORTAR_IO && ex->fresh && ex->transport->bare && ex->stats->exchanges == 0 &&
-         ex->reply->size == 0 && ex->http.interim == 0;
+         !begun(ex);
 }
 
 static enum mtr_want fail(struct mtr_exchange *ex, enum mortar_status st)
 {
   if (ex->phase == CONNECT && ex->transport->way)
     mtr_error_prefix(ex->err, "%s", ex->transport->way);
-  if (may_want_tls(ex, st)) mtr_error_prefix(ex->err, "perhaps the port wants TLS (https)");
+  if (may_want_tls(ex, st))
+    mtr_error_prefix(ex->err, ex->binary
+                                  ? "perhaps the port wants a login ('transport' sasl) or TLS"
+                                  : "perhaps the port wants TLS (https)");
   mtr_error_outcome(ex->err, ex->sent ? MORTAR_OUTCOME_UNKNOWN : MORTAR_OUTCOME_NOT_SENT);
   ex->pending = ex->keep && may_go_on(ex, st);
   if (!ex->pending) ex->transport->ops->close(ex->transport);
@@ -65,7 +94,7 @@ static enum mtr_want fail_io(struct mtr_exchange *ex) { return fail(ex, ex->err-
 
 static enum mtr_want complete(struct mtr_exchange *ex)
 {
-  ex->reusable = mtr_http1_reusable(&ex->http) && unsent(ex) == 0;
+  ex->reusable = (ex->binary || mtr_http1_reusable(&ex->http)) && unsent(ex) == 0;
   if (!ex->reusable) ex->transport->ops->close(ex->transport);
   ex->stats->exchanges++;
   ex->status = MORTAR_OK;
@@ -79,6 +108,8 @@ static const char *doing(const struct mtr_exchange *ex, char *text, size_t size)
   switch (ex->phase) {
     case CONNECT:
       return ex->fresh ? ex->transport->ops->stage(ex->transport) : "connecting";
+    case LOGIN:
+      return "logging in";
     case SEND:
       (void)snprintf(text, size, "sending the request (%zu bytes left)", unsent(ex));
       return text;
@@ -145,16 +176,76 @@ static enum mtr_want connect_step(struct mtr_exchange *ex, int64_t now)
       return fail_io(ex);
   }
   ex->stats->connects++;
+  ex->phase = ex->login.size ? LOGIN : SEND;
+  if (ex->phase == SEND) ex->connect_limit = MTR_NEVER;
+  return MTR_WANT_TIMER;
+}
+
+/* Who speaks no SASL hangs up: with an end or a reset, as it happens. No second attempt helps. */
+static enum mtr_want fail_login(struct mtr_exchange *ex)
+{
+  return fail(ex, mtr_fail(ex->err, MORTAR_AUTH,
+                           "the server closed the connection during the login (SASL): perhaps it "
+                           "wants none ('transport' nosasl)%s",
+                           ex->transport->bare ? ", or TLS" : ""));
+}
+
+/* One receive of the answer, which is short. READ: nothing there. */
+static enum mtr_want receive_answer(struct mtr_exchange *ex)
+{
+  struct mtr_buf *answer = ex->reply;
+  enum mortar_status st = mtr_buf_reserve(answer, MTR_SASL_ROOM, ex->err);
+  size_t n = 0;
+
+  if (st != MORTAR_OK) return fail(ex, st);
+  switch (ex->transport->ops->recv(ex->transport, answer->data + answer->size, MTR_SASL_ROOM, &n,
+                                   ex->err)) {
+    case MTR_IO_DONE:
+      answer->size += n;
+      break;
+    case MTR_IO_AGAIN:
+      return MTR_WANT_READ;
+    default:
+      return fail_login(ex);
+  }
+  st = mtr_sasl_read_answer(mtr_buf_span(answer), ex->err);
+  if (st == MORTAR_MORE) return MTR_WANT_TIMER;
+  if (st != MORTAR_OK) return fail(ex, st);
+  mtr_buf_reset(answer);
   ex->connect_limit = MTR_NEVER;
   ex->phase = SEND;
   return MTR_WANT_TIMER;
+}
+
+/* Belongs to connecting, so nothing of the request has left. */
+static enum mtr_want login_step(struct mtr_exchange *ex)
+{
+  enum mtr_want want = MTR_WANT_TIMER;
+
+  while (ex->login_sent < ex->login.size) {
+    const struct mtr_span rest =
+        mtr_span_of(ex->login.data + ex->login_sent, ex->login.size - ex->login_sent);
+    size_t n = 0;
+    switch (ex->transport->ops->send(ex->transport, rest, &n, ex->err)) {
+      case MTR_IO_DONE:
+        ex->login_sent += n;
+        break;
+      case MTR_IO_AGAIN:
+        return MTR_WANT_WRITE;
+      default:
+        return fail_login(ex);
+    }
+  }
+  while (want == MTR_WANT_TIMER && ex->phase == LOGIN)
+    want = receive_answer(ex);
+  return want;
 }
 
 /* One receive. READ: nothing there; TIMER: some bytes, not all. */
 static enum mtr_want receive_once(struct mtr_exchange *ex)
 {
   struct mtr_buf *reply = ex->reply;
-  enum mortar_status st = mtr_buf_reserve(reply, mtr_http1_room(&ex->http, reply), ex->err);
+  enum mortar_status st = mtr_buf_reserve(reply, room(ex), ex->err);
   size_t n = 0;
 
   if (st != MORTAR_OK) return fail(ex, st);
@@ -163,10 +254,10 @@ static enum mtr_want receive_once(struct mtr_exchange *ex)
                                    reply->capacity - reply->size, &n, ex->err)) {
     case MTR_IO_DONE:
       reply->size += n;
-      st = mtr_http1_feed(&ex->http, reply, n, ex->err);
+      st = feed(ex, n);
       break;
     case MTR_IO_CLOSED:
-      st = mtr_http1_eof(&ex->http, reply, ex->err);
+      st = feed_end(ex);
       break;
     case MTR_IO_AGAIN:
       return MTR_WANT_READ;
@@ -211,7 +302,7 @@ static enum mtr_want send_step(struct mtr_exchange *ex)
   ex->phase = RECEIVE;
   /* The server needs its time, so wait at once, except where TLS may hold bytes that the
    * descriptor does not show: after a handshake, or when some were received already. */
-  return ex->fresh || ex->reply->size || ex->http.interim ? MTR_WANT_TIMER : MTR_WANT_READ;
+  return ex->fresh || begun(ex) ? MTR_WANT_TIMER : MTR_WANT_READ;
 }
 
 static enum mtr_want receive_step(struct mtr_exchange *ex)
@@ -233,6 +324,8 @@ static enum mtr_want run_phase(struct mtr_exchange *ex, int64_t now)
       return probe(ex);
     case CONNECT:
       return connect_step(ex, now);
+    case LOGIN:
+      return login_step(ex);
     case SEND:
       return send_step(ex);
     default:

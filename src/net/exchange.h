@@ -1,7 +1,7 @@
 /* One exchange as a step machine: connect if need be, send, receive, done. It never blocks and
  * never reads a clock; a driver waits for what a step wants and tells the next one the time.
  *
- *     start -> [probe] -> [connect] -> send -> receive -> done
+ *     start -> [probe] -> [connect -> [login]] -> send -> receive -> done
  *
  * An old connection is probed first: it is alive if and only if it is quiet. A dead one is
  * replaced and nobody is told, because nothing has been sent. Nothing is ever sent twice. */
@@ -9,6 +9,7 @@
 #define MTR_NET_EXCHANGE_H
 
 #include "base/clock.h"
+#include "net/binary.h"
 #include "net/http1.h"
 #include "net/transport.h"
 
@@ -25,7 +26,9 @@ struct mtr_exchange {
   /* Filled by the caller before start; the rest is zero. */
   struct mtr_transport *transport;
   struct mtr_span out[2];     /* the request: head and body, or both in the first */
+  struct mtr_span login;      /* SASL: said on a new connection, before the request; else empty */
   struct mtr_buf *reply;      /* reset by start; holds head and body afterwards */
+  struct mtr_binary *binary;  /* how the reply is framed, initialised; NULL: HTTP */
   size_t max_body;            /* bytes of reply body that are accepted */
   int64_t connect_timeout_ms; /* -1: none */
   int64_t deadline;           /* of it all; MTR_NEVER */
@@ -42,7 +45,7 @@ struct mtr_exchange {
 
   /* Inside. */
   int phase;
-  size_t sent;
+  size_t sent, login_sent;
   bool fresh; /* connected by this exchange */
   int64_t started, connect_limit;
   struct mtr_http1 http;

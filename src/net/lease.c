@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/be.h"
 #include "base/error.h"
 #include "net/driver_blocking.h"
 #include "net/endpoint_internal.h"
@@ -24,6 +25,7 @@ struct mtr_lease {
   struct mortar_alloc body_alloc; /* gives blocks with HEADROOM bytes before them */
   struct mtr_buf body, reply;
   struct mtr_request_head head;
+  struct mtr_binary *binary; /* NULL: HTTP */
   struct mtr_lease_stats stats;
   struct mtr_exchange unfinished; /* meaningful while its pending is set */
 };
@@ -42,12 +44,20 @@ static void *headroom_fn(void *ctx, void *ptr, size_t old_size, size_t new_size)
   return fresh ? fresh + HEADROOM : NULL;
 }
 
+static enum mortar_status make_framing(struct mtr_lease *lease, struct mortar_error *err)
+{
+  if (mtr_endpoint_wire(lease->endpoint) == MTR_WIRE_HTTP) return MORTAR_OK;
+  lease->binary = mtr_calloc(mtr_endpoint_alloc(lease->endpoint), 1, sizeof *lease->binary);
+  return lease->binary ? MORTAR_OK : mtr_fail_nomem(err, "framing");
+}
+
 enum mortar_status mtr_lease_new(struct mtr_endpoint *endpoint, struct mtr_lease **out,
                                  struct mortar_error *err)
 {
   /* The endpoint, and so its allocator, outlives the lease. The cast only stores the pointer. */
   const struct mortar_alloc *alloc = mtr_endpoint_alloc(endpoint);
   const size_t max_reply = mtr_endpoint_max_reply(endpoint);
+  enum mortar_status st;
   struct mtr_lease *lease;
   size_t room;
 
@@ -63,8 +73,12 @@ enum mortar_status mtr_lease_new(struct mtr_endpoint *endpoint, struct mtr_lease
   mtr_buf_init(&lease->body, &lease->body_alloc, "request body", MAX_REQUEST);
   mtr_buf_init(&lease->reply, alloc, "reply", room);
   mtr_request_head_init(&lease->head, alloc);
-  *out = lease;
-  return MORTAR_OK;
+  st = make_framing(lease, err);
+  if (st == MORTAR_OK)
+    *out = lease;
+  else
+    mtr_lease_free(lease);
+  return st;
 }
 
 bool mtr_lease_pending(const struct mtr_lease *lease) { return lease->unfinished.pending; }
@@ -94,6 +108,7 @@ void mtr_lease_free(struct mtr_lease *lease)
   mtr_request_head_fini(&lease->head);
   mtr_buf_fini(&lease->reply);
   mtr_buf_fini(&lease->body);
+  mtr_free(mtr_endpoint_alloc(endpoint), lease->binary, sizeof *lease->binary);
   mtr_free(mtr_endpoint_alloc(endpoint), lease, sizeof *lease);
   mtr_endpoint_unref(endpoint);
 }
@@ -144,14 +159,42 @@ static enum mortar_status join(struct mtr_lease *lease, struct mtr_span out[2],
   return MORTAR_OK;
 }
 
-static enum mortar_status prepare(struct mtr_lease *lease, const struct mtr_request *request,
-                                  int64_t now, struct mtr_span out[2], struct mortar_error *err)
+/* Puts the length of its frame before the body. */
+static enum mortar_status join_frame(struct mtr_lease *lease, struct mtr_span out[2],
+                                     struct mortar_error *err)
+{
+  struct mtr_buf *body = &lease->body;
+  const size_t head = lease->binary->framed ? MTR_FRAME_HEAD : 0;
+
+  MTR_TRY(mtr_buf_reserve(body, 1, err));
+  if (head) mtr_put_be32(body->data - head, (uint32_t)body->size);
+  out[0] = mtr_span_of(body->data - head, body->size + head);
+  out[1] = mtr_span_of(NULL, 0);
+  return MORTAR_OK;
+}
+
+static enum mortar_status prepare_binary(struct mtr_lease *lease, struct mtr_span out[2],
+                                         struct mortar_error *err)
+{
+  mtr_binary_init(lease->binary, mtr_endpoint_wire(lease->endpoint) == MTR_WIRE_SASL,
+                  mtr_endpoint_max_reply(lease->endpoint));
+  return join_frame(lease, out, err);
+}
+
+static enum mortar_status prepare_post(struct mtr_lease *lease, const struct mtr_request *request,
+                                       struct mtr_span out[2], struct mortar_error *err)
 {
   const char *host = mtr_endpoint_host_header(lease->endpoint);
 
-  MTR_TRY(mtr_endpoint_check_process(lease->endpoint, err));
   MTR_TRY(mtr_request_head_set(&lease->head, host, request->path, request->headers, err));
-  MTR_TRY(join(lease, out, err));
+  return join(lease, out, err);
+}
+
+static enum mortar_status prepare(struct mtr_lease *lease, const struct mtr_request *request,
+                                  int64_t now, struct mtr_span out[2], struct mortar_error *err)
+{
+  MTR_TRY(mtr_endpoint_check_process(lease->endpoint, err));
+  MTR_TRY(lease->binary ? prepare_binary(lease, out, err) : prepare_post(lease, request, out, err));
   return ready_transport(lease, now, err);
 }
 
@@ -160,12 +203,15 @@ static enum mortar_status conclude(struct mtr_lease *lease, const struct mtr_exc
                                    struct mtr_reply *reply)
 {
   if (ex->status != MORTAR_OK) {
-    reply->begun = lease->reply.size != 0;
+    reply->begun = lease->reply.size != 0 || (lease->binary && mtr_binary_begun(lease->binary));
     if (ex->pending) lease->unfinished = *ex;
     return ex->status;
   }
   lease->last_used = ex->finished;
-  mtr_http1_reply(&ex->http, &lease->reply, reply);
+  if (lease->binary)
+    reply->body = mtr_buf_span(&lease->reply);
+  else
+    mtr_http1_reply(&ex->http, &lease->reply, reply);
   return MORTAR_OK;
 }
 
@@ -175,6 +221,8 @@ static enum mortar_status run(struct mtr_lease *lease, const struct mtr_span out
 {
   struct mtr_exchange ex = {.transport = lease->transport,
                             .out = {out[0], out[1]},
+                            .login = mtr_endpoint_login(lease->endpoint),
+                            .binary = lease->binary,
                             .reply = &lease->reply,
                             .max_body = mtr_endpoint_max_reply(lease->endpoint),
                             .connect_timeout_ms = mtr_endpoint_connect_timeout_ms(lease->endpoint),

@@ -17,8 +17,9 @@
 #include "net/endpoint.h"
 #include "net/wait.h"
 
-/* A POST. The head is kept by the lease and written anew only when these pointers' contents
- * change, so use the same strings for every exchange of a session. */
+/* A POST; over a binary wire the body alone is sent. The head is kept by the lease and written anew
+ * only when these pointers' contents change, so use the same strings for every exchange of a
+ * session. */
 struct mtr_request {
   const char *path; /* begins with '/' */
   /* Complete lines, each ended by CR LF; Host, Content-Length, Connection and Accept-Encoding are
@@ -30,7 +31,7 @@ struct mtr_request {
 };
 
 struct mtr_reply {
-  int status;                     /* 200, 401, ... */
+  int status;                     /* 200, 401, ...; 0 over a binary wire, where all is well */
   struct mtr_span body;           /* contiguous, decoded from chunks; in the lease's reply buffer */
   struct mtr_span content_type;   /* empty when the header is absent; valid like body */
   struct mtr_span server_message; /* the best of x-thriftserver-error-message, x-databricks-error-

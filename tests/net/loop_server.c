@@ -207,6 +207,19 @@ long loop_conn_request(struct loop_conn *conn, char *text, size_t capacity)
   return size;
 }
 
+bool loop_conn_read(struct loop_conn *conn, void *data, size_t size)
+{
+  char *p = data;
+
+  while (size) {
+    const long n = receive(conn, p, size);
+    if (n <= 0) return false;
+    p += n;
+    size -= (size_t)n;
+  }
+  return true;
+}
+
 bool loop_conn_send(struct loop_conn *conn, const void *data, size_t size)
 {
   const char *p = data;

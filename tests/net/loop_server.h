@@ -48,6 +48,8 @@ int loop_server_stop_fd(const struct loop_server *server);
 /* Reads one request, head and body; its bytes into text (cut, NUL behind), which may be NULL.
  * Returns the size of the body, -1 when the client is gone. */
 long loop_conn_request(struct loop_conn *conn, char *text, size_t capacity);
+/* Exactly so many bytes, whatever they are; false when the client is gone. */
+bool loop_conn_read(struct loop_conn *conn, void *data, size_t size);
 bool loop_conn_send(struct loop_conn *conn, const void *data, size_t size);
 bool loop_conn_text(struct loop_conn *conn, const char *text);
 

@@ -70,14 +70,28 @@ static enum mtr_io at_end(enum scripted_end end, struct mortar_error *err)
   return MTR_IO_FAILED;
 }
 
+/* True while the peer waits for the request. */
+static bool waits(const struct scripted *s)
+{
+  return !s->early && s->sent_size < s->login_size + s->request_size;
+}
+
+/* Bytes of the reply that are there: of one behind a login the answer comes first, alone. */
+static size_t ready(const struct scripted *s)
+{
+  if (!waits(s)) return s->reply_size;
+  return s->login_size && s->sent_size >= s->login_size ? s->answer_size : 0;
+}
+
 static enum mtr_io do_recv(struct mtr_transport *t, void *data, size_t size, size_t *n,
                            struct mortar_error *err)
 {
   struct scripted *s = of(t);
-  size_t left = s->reply_size - s->reply_at;
+  const size_t there = ready(s);
+  size_t left = there > s->reply_at ? there - s->reply_at : 0;
   size_t piece = s->reply_at == 0 && s->first_piece ? s->first_piece : s->piece;
 
-  if (s->sent_size < s->request_size && !s->early) return at_end(s->idle, err);
+  if (left == 0 && waits(s)) return at_end(s->idle, err);
   if (left == 0) return at_end(s->end, err);
   if (s->again_between && s->reply_at && !s->paused) {
     s->paused = true;

@@ -23,6 +23,8 @@ struct scripted {
   bool again_between;        /* an AGAIN before every piece but the first */
   enum scripted_end end;     /* behind the last byte of the reply */
   bool early;                /* the reply is there before the request was read whole */
+  size_t login_size;         /* bytes of a login before the request; the reply begins with its */
+  size_t answer_size;        /* answer, of so many bytes, and goes on once the request came */
   size_t send_piece;         /* bytes taken by one send; 0: all */
   size_t send_stop;          /* bytes after which the peer takes no more; 0: takes all */
   bool send_fails;           /* at send_stop: a reset instead of AGAIN */
