@@ -40,6 +40,11 @@ static void row_bool(const char *name, bool def, const char *words)
   printf("| `%s` | true or false | %s | %s |\n", name, def ? "true" : "false", words);
 }
 
+static void row_wire(const char *name, enum mtr_wire def, const char *words)
+{
+  printf("| `%s` | http, nosasl or sasl | %s | %s |\n", name, mtr_wire_name(def), words);
+}
+
 static void print_options(void)
 {
   printf(
@@ -51,6 +56,7 @@ static void print_options(void)
 #define ROW_TEXT(name, def, min, max, words) row_text(#name, def, words);
 #define ROW_INT(name, def, min, max, words) row_int(#name, def, min, max, words);
 #define ROW_BOOL(name, def, min, max, words) row_bool(#name, def, words);
+#define ROW_WIRE(name, def, min, max, words) row_wire(#name, def, words);
 #define X(kind, name, def, min, max, words) ROW_##kind(name, def, min, max, words)
   MTR_OPTION_MAP(X)
 #undef X

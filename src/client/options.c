@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-enum option_kind { TEXT, INT, BOOL };
+enum option_kind { TEXT, INT, BOOL, WIRE };
 
 struct option_row {
   const char *name;
@@ -27,6 +27,7 @@ enum { OPTION_COUNT = sizeof table / sizeof *table };
 #define DEFAULT_TEXT(def) NULL
 #define DEFAULT_INT(def) (def)
 #define DEFAULT_BOOL(def) (def)
+#define DEFAULT_WIRE(def) (def)
 
 void mtr_options_init(struct mtr_options *options, const struct mortar_alloc *alloc)
 {
@@ -115,6 +116,20 @@ static enum mortar_status set_bool(bool *field, const struct option_row *row, co
   return MORTAR_OK;
 }
 
+static enum mortar_status set_wire(enum mtr_wire *field, const struct option_row *row,
+                                   const char *value, struct mortar_error *err)
+{
+  enum mtr_wire wire;
+
+  for (wire = MTR_WIRE_HTTP; wire <= MTR_WIRE_SASL; wire++) {
+    if (strcmp(value, mtr_wire_name(wire)) != 0) continue;
+    *field = wire;
+    return MORTAR_OK;
+  }
+  return mtr_fail(err, MORTAR_INVALID, "option '%s' takes http, nosasl or sasl, not '%.64s'",
+                  row->name, value);
+}
+
 static void set_default(struct mtr_options *options, const struct option_row *row)
 {
   struct mtr_options fresh;
@@ -122,6 +137,8 @@ static void set_default(struct mtr_options *options, const struct option_row *ro
   mtr_options_init(&fresh, options->alloc);
   if (row->kind == INT) *(int64_t *)field_of(options, row) = *(int64_t *)field_of(&fresh, row);
   if (row->kind == BOOL) *(bool *)field_of(options, row) = *(bool *)field_of(&fresh, row);
+  if (row->kind == WIRE)
+    *(enum mtr_wire *)field_of(options, row) = *(enum mtr_wire *)field_of(&fresh, row);
 }
 
 enum mortar_status mtr_options_set(struct mtr_options *options, const char *name, const char *value,
@@ -139,6 +156,7 @@ enum mortar_status mtr_options_set(struct mtr_options *options, const char *name
     return MORTAR_OK;
   }
   if (row->kind == INT) return set_int(field_of(options, row), row, value, err);
+  if (row->kind == WIRE) return set_wire(field_of(options, row), row, value, err);
   return set_bool(field_of(options, row), row, value, err);
 }
 
@@ -165,6 +183,7 @@ enum mortar_status mtr_options_copy(struct mtr_options *to, const struct mtr_opt
 int mtr_options_port(const struct mtr_options *options)
 {
   if (options->port) return (int)options->port;
+  if (options->transport != MTR_WIRE_HTTP) return 10000;
   return options->tls ? 443 : 80;
 }
 

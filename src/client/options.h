@@ -2,12 +2,13 @@
  * the docs page (docs/options.md, checked against this table by a test) and the faces' keywords
  * come from here.
  *
- *     X(kind, name, default, minimum, maximum, words)        TEXT has no bounds: 0, 0
+ *     X(kind, name, default, minimum, maximum, words)     TEXT and WIRE have no bounds: 0, 0
  */
 #ifndef MTR_CLIENT_OPTIONS_H
 #define MTR_CLIENT_OPTIONS_H
 
 #include "base/buf.h"
+#include "net/endpoint.h"
 #include "net/retry.h"
 
 #define MTR_KIB INT64_C(1024)
@@ -16,11 +17,16 @@
 
 #define MTR_OPTION_MAP(X)                                                                          \
   X(TEXT, host, NULL, 0, 0, "name or address of the server; required")                             \
-  X(INT, port, 0, 0, 65535, "port; 0: 443 with TLS, 80 without")                                   \
+  X(INT, port, 0, 0, 65535, "port; 0: 443 with TLS, 80 without, 10000 but for `http`")             \
+  X(WIRE, transport, MTR_WIRE_HTTP, 0, 0,                                                          \
+    "how to speak to the server; `nosasl` and `sasl` are HiveServer2's binary transports, `sasl` " \
+    "with a login (PLAIN)")                                                                        \
   X(TEXT, http_path, "/", 0, 0, "path of the warehouse, such as /sql/1.0/warehouses/ID")           \
   X(TEXT, access_token, NULL, 0, 0, "bearer token; never written to a log or an error")            \
-  X(TEXT, username, NULL, 0, 0, "user for basic authorisation (Spark, Hive), if no token is set")  \
-  X(TEXT, password, NULL, 0, 0, "password for basic authorisation")                                \
+  X(TEXT, username, NULL, 0, 0,                                                                    \
+    "user for basic authorisation (Spark, Hive), if no token is set, and for `sasl`, where "       \
+    "without one it is `anonymous`")                                                               \
+  X(TEXT, password, NULL, 0, 0, "password of the user; for `sasl` without one: `anonymous`")       \
   X(BOOL, tls, true, 0, 1, "speak TLS; false only for servers on a network of your own")           \
   X(TEXT, tls_ca_file, NULL, 0, 0, "PEM file of trusted certificates; default: the system's")      \
   X(BOOL, tls_verify, true, 0, 1, "check the server's certificate")                                \
@@ -55,6 +61,7 @@
 #define MTR_OPTION_TYPE_TEXT char *
 #define MTR_OPTION_TYPE_INT int64_t
 #define MTR_OPTION_TYPE_BOOL bool
+#define MTR_OPTION_TYPE_WIRE enum mtr_wire
 
 struct mtr_options {
   const struct mortar_alloc *alloc;

@@ -84,6 +84,9 @@ static enum mortar_status make_endpoint(struct mortar_session *session, struct m
     return mtr_fail(err, MORTAR_INVALID,
                     "no host is set: use mortar_config_set_uri, or set 'host'");
   mtr_session_endpoint_options(session, &options);
+  options.wire = session->options.transport;
+  options.user = session->options.username;
+  options.password = session->options.password;
   return mtr_endpoint_get(&options, &session->alloc, &session->endpoint, err);
 }
 
@@ -155,6 +158,7 @@ void mtr_session_unref(struct mortar_session *session)
   struct mtr_log log;
 
   if (!session || atomic_fetch_sub_explicit(&session->count, 1, memory_order_acq_rel) != 1) return;
+  mtr_channel_free(session->anchor);
   free_channels(session->idle); /* nobody else is left: no lock, which a fork may have left held */
   mtr_statement_destroy(atomic_load(&session->spare_statement));
   mtr_result_destroy(atomic_load(&session->spare_result));
@@ -223,6 +227,25 @@ void mtr_session_give(struct mortar_session *session, struct mtr_channel *channe
   }
   (void)pthread_mutex_unlock(&session->lock);
   if (!keep) mtr_channel_free(channel);
+}
+
+/* A server of the binary wires ends a session with the connection on which it was opened. That one
+ * is kept apart: whatever else is given up and closed, it is not. Any other may carry calls. */
+static void anchor(struct mortar_session *session, struct mtr_channel *channel)
+{
+  (void)pthread_mutex_lock(&session->lock);
+  count_exchanges(session, channel);
+  session->anchor = channel;
+  (void)pthread_mutex_unlock(&session->lock);
+}
+
+/* The channel for the last call, once the session is closed. */
+static enum mortar_status take_last(struct mortar_session *session, struct mtr_channel **out,
+                                    struct mortar_error *err)
+{
+  *out = session->anchor;
+  session->anchor = NULL;
+  return *out ? MORTAR_OK : mtr_session_take(session, out, err);
 }
 
 /* Failures that our own reading of a reply found: their texts do not name the server. */
@@ -348,7 +371,10 @@ enum mortar_status mortar_session_open(const struct mortar_config *config,
   mtr_uuid_text(mtr_span_of(handle->guid, handle->guid_size), session->id);
   mtr_log(&session->watch.log, MORTAR_LOG_INFO, "session %s opened on %s", session->id,
           mtr_endpoint_name(session->endpoint));
-  mtr_session_give(session, channel);
+  if (session->options.transport != MTR_WIRE_HTTP)
+    anchor(session, channel);
+  else
+    mtr_session_give(session, channel);
   channel = NULL;
   *out = session;
   session = NULL;
@@ -372,7 +398,7 @@ enum mortar_status mortar_session_close(struct mortar_session *session,
 
   if (!session) return mtr_fail(err, MORTAR_INVALID, "session must not be NULL");
   if (atomic_exchange(&session->closed, true) || other_process(session)) return MORTAR_OK;
-  MTR_GOTO(mtr_session_take(session, &channel, err));
+  MTR_GOTO(take_last(session, &channel, err));
   MTR_GOTO(session->backend->close(session->bs, channel, &wait, err));
   mtr_log(&session->watch.log, MORTAR_LOG_INFO, "session %s closed", session->id);
 done:

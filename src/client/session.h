@@ -22,6 +22,7 @@ struct mortar_session {
   pthread_mutex_t lock;
   struct mtr_channel *idle;
   size_t idle_count;
+  struct mtr_channel *anchor;   /* binary wires: the connection that the session lives by */
   uint64_t generation;          /* of the process that opened it: a child of a fork keeps off */
   _Atomic int64_t silent_until; /* the server let a farewell time out: see farewell_ms */
   _Atomic uint64_t statements;

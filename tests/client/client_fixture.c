@@ -14,6 +14,8 @@ enum mortar_status client_open(struct client *c, const struct mortar_alloc *allo
   st = mortar_config_new(alloc, &config, &c->err);
   if (st == MORTAR_OK) st = mortar_config_set_uri(config, uri, &c->err);
   if (st == MORTAR_OK) st = mortar_config_set(config, "access_token", "secret-token", &c->err);
+  if (st == MORTAR_OK && c->fs.wire != MTR_WIRE_HTTP)
+    st = mortar_config_set(config, "transport", mtr_wire_name(c->fs.wire), &c->err);
   /* The waits between attempts are as short as they may be. */
   if (st == MORTAR_OK) st = mortar_config_set(config, "retry_delay_min_ms", "1", &c->err);
   if (st == MORTAR_OK) st = mortar_config_set(config, "retry_delay_max_ms", "4", &c->err);

@@ -11,6 +11,26 @@ static struct mortar_config *new_config(void)
   return config;
 }
 
+static void a_transport_has_its_port(void **state)
+{
+  static const struct {
+    const char *transport;
+    int port;
+  } cases[] = {{"http", 443}, {"nosasl", 10000}, {"sasl", 10000}, {NULL, 443}};
+  struct mortar_config *config = new_config();
+  struct mortar_error err;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(mortar_config_set(config, "transport", cases[i].transport, NULL), MORTAR_OK);
+    assert_int_equal(mtr_options_port(&config->options), cases[i].port);
+  }
+  assert_int_equal(mortar_config_set(config, "transport", "SASL", &err), MORTAR_INVALID);
+  assert_string_equal(err.message, "option 'transport' takes http, nosasl or sasl, not 'SASL'");
+  mortar_config_free(config);
+}
+
 static void a_uri_is_taken_apart(void **state)
 {
   static const struct {
@@ -135,6 +155,7 @@ static void memory_that_runs_out_is_reported(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_transport_has_its_port),
       cmocka_unit_test(a_uri_is_taken_apart),
       cmocka_unit_test(a_bad_uri_is_refused),
       cmocka_unit_test(options_are_checked_by_the_table),

@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "arrow/ipc_writer.h"
+#include "base/be.h"
 #include "base/clock.h"
 #include "codec/lz4/lz4_frame.h"
 #include "codec/thrift/message.h"
 #include "codec/thrift/metadata.h"
+#include "net/binary.h"
 #include "tests/support/test.h"
 
 /* The server runs in the test's process but is not under test: a failure ends the program. */
@@ -514,6 +516,13 @@ static void answer_call(struct fake_server *fs, struct mtr_span body, struct rep
   }
 }
 
+static bool is_call(struct mtr_span body, const char *name)
+{
+  const size_t n = strlen(name);
+
+  return body.size > 12 + n && body.data[7] == n && memcmp(body.data + 8, name, n) == 0;
+}
+
 /* ---- HTTP ---- */
 
 static bool wait_readable(struct fake_server *fs, int fd)
@@ -553,6 +562,34 @@ static bool read_request(struct fake_server *fs, int fd, struct mtr_buf *in, siz
   return true;
 }
 
+/* The same for the binary wires. */
+static bool read_message(struct fake_server *fs, int fd, struct mtr_buf *in)
+{
+  struct mtr_binary binary;
+  enum mortar_status st = MORTAR_MORE;
+
+  mtr_buf_reset(in);
+  mtr_binary_init(&binary, fs->wire == MTR_WIRE_SASL, 1 << 28);
+  while (st == MORTAR_MORE) {
+    ssize_t n;
+    must(mtr_buf_reserve(in, 65536, NULL));
+    if (!wait_readable(fs, fd)) return false;
+    n = recv(fd, in->data + in->size, 65536, 0);
+    if (n <= 0) return false;
+    in->size += (size_t)n;
+    st = mtr_binary_feed(&binary, in, (size_t)n, NULL);
+  }
+  must(st);
+  return true;
+}
+
+static bool next_request(struct fake_server *fs, int fd, struct mtr_buf *in, size_t *body)
+{
+  if (fs->wire == MTR_WIRE_HTTP) return read_request(fs, fd, in, body);
+  *body = 0;
+  return read_message(fs, fd, in);
+}
+
 static bool send_all(int fd, const void *data, size_t size)
 {
   const char *p = data;
@@ -566,7 +603,19 @@ static bool send_all(int fd, const void *data, size_t size)
   return true;
 }
 
-static bool send_reply(int fd, int status, const char *headers, const void *body, size_t size)
+/* A reply body, in a frame if need be, of which so many bytes are sent. */
+static bool send_message(const struct fake_server *fs, int fd, const struct mtr_buf *body,
+                         size_t sent)
+{
+  uint8_t head[MTR_FRAME_HEAD];
+
+  mtr_put_be32(head, (uint32_t)body->size);
+  return (fs->wire != MTR_WIRE_SASL || send_all(fd, head, sizeof head)) &&
+         send_all(fd, body->data, sent);
+}
+
+static bool send_reply(const struct fake_server *fs, int fd, int status, const char *headers,
+                       const void *body, size_t size)
 {
   char head[1024];
   int n = snprintf(head, sizeof head,
@@ -574,7 +623,30 @@ static bool send_reply(int fd, int status, const char *headers, const void *body
                    "Content-Type: application/x-thrift\r\n%s\r\n",
                    status, size, headers ? headers : "");
 
+  if (fs->wire != MTR_WIRE_HTTP) {
+    const struct mtr_buf message = {.data = (uint8_t *)(uintptr_t)body, .size = size};
+    return send_message(fs, fd, &message, size);
+  }
   return send_all(fd, head, (size_t)n) && send_all(fd, body, size);
+}
+
+/* Reads the two messages of a login, whose bytes are all there once the user's NUL and a password
+ * are, and answers. */
+static bool serve_login(struct fake_server *fs, int fd)
+{
+  const char *words = fs->login_refusal ? fs->login_refusal : "";
+  uint8_t bytes[512], answer[5] = {fs->login_refusal ? 3 : 5};
+  size_t size = 0;
+
+  while (size < 15 || size < 15 + (size_t)mtr_be32(bytes + 11)) {
+    const ssize_t n = wait_readable(fs, fd) ? recv(fd, bytes + size, sizeof bytes - size, 0) : 0;
+    if (n <= 0) return false;
+    size += (size_t)n;
+  }
+  fs->logins++;
+  mtr_put_be32(answer + 1, (uint32_t)strlen(words));
+  return send_all(fd, answer, sizeof answer) && send_all(fd, words, strlen(words)) &&
+         !fs->login_refusal;
 }
 
 /* ---- Faults ---- */
@@ -585,13 +657,6 @@ void fake_server_fault(struct fake_server *fs, const struct fake_fault *fault)
   fs->fault_requests = 0;
   fs->fault = *fault;
   (void)pthread_mutex_unlock(&fs->fault_lock);
-}
-
-static bool is_call(struct mtr_span body, const char *name)
-{
-  const size_t n = strlen(name);
-
-  return body.size > 12 + n && body.data[7] == n && memcmp(body.data + 8, name, n) == 0;
 }
 
 /* True when the fault strikes this request. */
@@ -628,8 +693,8 @@ static bool hang(struct fake_server *fs, int fd)
 }
 
 /* A reply of any call whose status is bad: all of them begin alike. */
-static bool send_bad_status(int fd, struct reply *r, struct mtr_span request, int32_t code,
-                            const char *words)
+static bool send_bad_status(const struct fake_server *fs, int fd, struct reply *r,
+                            struct mtr_span request, int32_t code, const char *words)
 {
   struct mtr_TCloseSessionResp resp = {0};
   struct mtr_TStatus *status = bad_status(r, words);
@@ -644,32 +709,33 @@ static bool send_bad_status(int fd, struct reply *r, struct mtr_span request, in
   MTR_SET(&resp, TCloseSessionResp, status, status);
   mtr_buf_reset(&r->body);
   write_reply(r, name, head.seqid, &mtr_TCloseSessionResp_info, &resp);
-  return send_reply(fd, 200, NULL, r->body.data, r->body.size);
+  return send_reply(fs, fd, 200, NULL, r->body.data, r->body.size);
 }
 
-static bool send_exception(const char *call, int fd, struct reply *r)
+static bool send_exception(const struct fake_server *fs, const char *call, int fd, struct reply *r)
 {
   mtr_buf_reset(&r->body);
   must(mtr_message_write_exception(&r->body, call, 1, 6, "no such thing", NULL));
-  return send_reply(fd, 200, NULL, r->body.data, r->body.size);
+  return send_reply(fs, fd, 200, NULL, r->body.data, r->body.size);
 }
 
-static bool send_cut(int fd, const struct reply *r)
+static bool send_cut(const struct fake_server *fs, int fd, const struct reply *r)
 {
   char head[100];
   const int n =
       snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n", r->body.size);
 
-  (void)(send_all(fd, head, (size_t)n) && send_all(fd, r->body.data, r->body.size / 2));
+  if (fs->wire == MTR_WIRE_HTTP) (void)send_all(fd, head, (size_t)n);
+  (void)send_message(fs, fd, &r->body, r->body.size / 2);
   return false;
 }
 
-static bool send_late(int delay_ms, int fd, const struct reply *r)
+static bool send_late(const struct fake_server *fs, int delay_ms, int fd, const struct reply *r)
 {
   const struct timespec pause = {delay_ms / 1000, delay_ms % 1000 * 1000000};
 
   nanosleep(&pause, NULL);
-  return send_reply(fd, 200, NULL, r->body.data, r->body.size);
+  return send_reply(fs, fd, 200, NULL, r->body.data, r->body.size);
 }
 
 /* r holds the right reply when the fault lets the call run. False: the connection ends. */
@@ -683,27 +749,30 @@ static bool serve_fault(struct fake_server *fs, const struct fake_fault *fault, 
     case FAKE_RESET:
       return reset(fd);
     case FAKE_CUT:
-      return send_cut(fd, r);
+      return send_cut(fs, fd, r);
     case FAKE_HALF_HEAD:
       return send_all(fd, half_head, sizeof half_head - 1) && reset(fd);
     case FAKE_EMPTY:
-      return send_reply(fd, 200, NULL, "", 0);
+      return send_reply(fs, fd, 200, NULL, "", 0);
     case FAKE_WEB_PAGE:
-      return send_reply(fd, 200, NULL, page, sizeof page - 1);
+      return send_reply(fs, fd, 200, NULL, page, sizeof page - 1);
     case FAKE_GARBAGE:
-      return send_reply(fd, 200, NULL, garbage, sizeof garbage - 1);
+      return send_reply(fs, fd, 200, NULL, garbage, sizeof garbage - 1);
     case FAKE_STATUS:
-      return send_reply(fd, fault->status, fault->headers, "", 0);
+      return send_reply(fs, fd, fault->status, fault->headers, "", 0);
     case FAKE_LATE:
-      return send_late(fault->delay_ms, fd, r);
+      return send_late(fs, fault->delay_ms, fd, r);
     case FAKE_NOT_STARTED:
-      return send_bad_status(fd, r, body, MTR_STATUS_ERROR, "[TEMPORARILY_UNAVAILABLE] starting");
+      return send_bad_status(fs, fd, r, body, MTR_STATUS_ERROR,
+                             "[TEMPORARILY_UNAVAILABLE] starting");
     case FAKE_GONE:
-      return send_bad_status(fd, r, body, MTR_STATUS_INVALID_HANDLE, "who is that?");
+      return send_bad_status(fs, fd, r, body, MTR_STATUS_INVALID_HANDLE, "who is that?");
+    case FAKE_LOST:
+      return send_bad_status(fs, fd, r, body, MTR_STATUS_ERROR, "Invalid SessionHandle: gone");
     case FAKE_ERROR:
-      return send_bad_status(fd, r, body, MTR_STATUS_ERROR, "it does not please me");
+      return send_bad_status(fs, fd, r, body, MTR_STATUS_ERROR, "it does not please me");
     case FAKE_EXCEPTION:
-      return send_exception(fault->call, fd, r);
+      return send_exception(fs, fault->call, fd, r);
     default:
       return hang(fs, fd);
   }
@@ -721,6 +790,10 @@ static bool serve_one(struct fake_server *fs, int fd, struct mtr_span body)
   struct fake_fault fault;
   size_t size;
 
+  if (is_call(body, "OpenSession")) {
+    fs->owner = fd;
+    fs->session_ended = false;
+  }
   if (execute && fs->hang) {
     fs->executed++;
     return hang(fs, fd);
@@ -728,20 +801,22 @@ static bool serve_one(struct fake_server *fs, int fd, struct mtr_span body)
   strikes = fault_strikes(fs, body, &fault);
   if (execute && fs->http_status && !strikes) {
     fs->executed++;
-    return send_reply(fd, fs->http_status, fs->http_headers, fs->http_body, strlen(fs->http_body));
+    return send_reply(fs, fd, fs->http_status, fs->http_headers, fs->http_body,
+                      strlen(fs->http_body));
   }
   r.direct = true;
   mtr_arena_init(&r.arena, NULL, 1 << 30);
   mtr_buf_init(&r.body, NULL, "reply", 1 << 30);
   mtr_buf_init(&r.bytes, NULL, "bytes", 1 << 30);
   if (!strikes || fault.runs) answer_call(fs, body, &r);
+  if (fs->session_ended) fault.event = FAKE_LOST;
   size = r.body.size;
   if (execute) fs->reply_size = (long)size;
   if (execute && fs->cut_to >= 0 && (size_t)fs->cut_to < size) size = (size_t)fs->cut_to;
-  if (strikes)
+  if (strikes || fs->session_ended)
     ok = serve_fault(fs, &fault, fd, body, &r);
   else
-    ok = send_reply(fd, 200, NULL, r.body.data, size) && !fs->close_after_reply;
+    ok = send_reply(fs, fd, 200, NULL, r.body.data, size) && !fs->close_after_reply;
   mtr_arena_fini(&r.arena);
   mtr_buf_fini(&r.body);
   mtr_buf_fini(&r.bytes);
@@ -761,8 +836,13 @@ static void *serve_connection(void *arg)
 
   free(arg);
   mtr_buf_init(&in, NULL, "request", 1 << 28);
-  while (read_request(c.fs, c.fd, &in, &body))
-    if (!serve_one(c.fs, c.fd, mtr_span_of(in.data + body, in.size - body))) break;
+  if (c.fs->wire != MTR_WIRE_SASL || serve_login(c.fs, c.fd))
+    while (next_request(c.fs, c.fd, &in, &body))
+      if (!serve_one(c.fs, c.fd, mtr_span_of(in.data + body, in.size - body))) break;
+  if (c.fs->wire != MTR_WIRE_HTTP && c.fs->owner == c.fd) {
+    c.fs->session_ended = true;
+    c.fs->owner = -1; /* the number may be another connection's soon */
+  }
   close(c.fd);
   mtr_buf_fini(&in);
   c.fs->connections--;

@@ -1,6 +1,6 @@
-/* A warehouse of a few lines for the client's tests: one thread, HTTP/1.1 over loopback, our own
- * codec. What it answers is set by the fields below; tests of the wire itself use Kiln and the
- * recordings. */
+/* A warehouse of a few lines for the client's tests: HTTP/1.1 or the binary wires over loopback,
+ * our own codec. What it answers is set by the fields below; tests of the wire itself use Kiln and
+ * the recordings. */
 #ifndef MTR_TESTS_FAKE_SERVER_H
 #define MTR_TESTS_FAKE_SERVER_H
 
@@ -8,6 +8,7 @@
 
 #include "arrow/schema.h"
 #include "base/buf.h"
+#include "net/endpoint.h"
 
 enum { FAKE_BATCHES_MAX = 128 };
 
@@ -34,6 +35,7 @@ enum fake_event {
   FAKE_LATE,    /* the right reply, after delay_ms */
   FAKE_NOT_STARTED,
   FAKE_GONE,
+  FAKE_LOST,  /* the server does not know the session */
   FAKE_ERROR, /* Thrift errors */
   FAKE_EXCEPTION
 };
@@ -115,10 +117,15 @@ the handle; the state alone; both say that there is none */
   _Atomic bool close_after_reply; /* every connection ends silently behind its next reply */
   int version;                    /* of the protocol that it answers */
   bool tells_unchanged;           /* states say that the statement changed no row */
+  /* With a binary wire a session ends with the connection that it was opened on. */
+  enum mtr_wire wire;
+  const char *login_refusal; /* SASL: the answer to every login; NULL: welcome */
 
   /* Seen so far. */
   _Atomic int opened, closed, executed, ran, polled, fetched, schemas, canceled, operations_closed;
-  _Atomic int connections;
+  _Atomic int connections, logins;
+  _Atomic int owner; /* the descriptor that the session was opened on */
+  _Atomic bool session_ended;
   _Atomic long reply_size;    /* of the last ExecuteStatement reply */
   _Atomic int parameters;     /* that the last ExecuteStatement had */
   _Atomic int operation_type; /* that the last statement or metadata call was named with */

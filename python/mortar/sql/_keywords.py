@@ -10,6 +10,7 @@ OPTIONS = {
     "catalog": "catalog",
     "schema": "schema",
     "user_agent_entry": "user_agent",
+    "transport": "transport",
     "username": "username",
     "password": "password",
     "_tls_trusted_ca_file": "tls_ca_file",

@@ -255,6 +255,7 @@ def _address(hostname: str | None, keywords: dict[str, Any]) -> Options:
     """Where to: a hostname, with or without http:// or https:// before it and a port behind."""
     uri = keywords.pop("_connection_uri", None)
     port = keywords.pop("_port", None)
+    tls = keywords.pop("tls", None)
     text = uri or hostname
     if not text:
         raise ValueError("No valid connection settings: server_hostname is empty")
@@ -269,7 +270,7 @@ def _address(hostname: str | None, keywords: dict[str, Any]) -> Options:
     number = parts.port if uri else port or parts.port
     options: Options = [
         ("host", parts.hostname),
-        ("tls", "true" if parts.scheme == "https" else "false"),
+        ("tls", _as_text(parts.scheme == "https" if tls is None else bool(tls))),
     ]
     if number:
         options.append(("port", str(number)))
@@ -387,7 +388,8 @@ def connect(
 
     server_hostname may begin with http:// for a server without TLS. Other keywords:
     `_port`, `_connection_uri` (a whole URL instead of hostname and path), `user_agent_entry`,
-    `username` and `password` (basic authorisation, for Spark and Hive), `_tls_no_verify`,
+    `username` and `password` (for Spark and Hive), `transport` ("http"; "nosasl" and "sasl" are
+    HiveServer2's binary transports), `tls` (False: without), `_tls_no_verify`,
     `_tls_verify_hostname`, `_tls_trusted_ca_file`, `_socket_timeout` (seconds), `proxy`,
     `no_proxy`, `proxy_from_env`, `connect_timeout_ms`, `read_timeout_ms`, `idle_ms`, `page_rows`,
     `page_bytes`, `max_reply_bytes`, `call_timeout` (seconds for each wait of a call),

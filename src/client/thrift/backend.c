@@ -472,6 +472,9 @@ static enum mortar_status send_open(struct mtr_backend_session *bs,
   if (options->catalog) MTR_SET(&names, TNamespace, catalog_name, mtr_span_text(options->catalog));
   if (options->schema) MTR_SET(&names, TNamespace, schema_name, mtr_span_text(options->schema));
   if (names.has) MTR_SET(&req, TOpenSessionReq, initial_namespace, &names);
+  /* Nothing else tells it on this wire. */
+  if (options->transport == MTR_WIRE_NOSASL && options->username)
+    MTR_SET(&req, TOpenSessionReq, username, mtr_span_text(options->username));
   MTR_GOTO(mtr_thrift_call(&bs->peer, ch, &open_session, &req, &resp, wait, err));
   st = take_open(bs, &resp, options, err);
 done:
@@ -495,14 +498,15 @@ static enum mortar_status backend_open(const struct mortar_config *config,
                                        const struct mtr_wait *wait,
                                        struct mtr_backend_session **out, struct mortar_error *err)
 {
+  const bool hive = config->options.transport != MTR_WIRE_HTTP; /* surely */
   struct mtr_backend_session *bs = NULL;
   enum mortar_status st;
 
   *out = NULL;
   MTR_TRY(backend_new(&config->options, alloc, &bs, err));
   *out = bs;
-  st = send_open(bs, config, false, ch, wait, err);
-  if (st == MORTAR_OK && is_hive(bs) && needs_hive_words(config))
+  st = send_open(bs, config, hive, ch, wait, err);
+  if (st == MORTAR_OK && !hive && is_hive(bs) && needs_hive_words(config))
     st = reopen(bs, config, ch, wait, err);
   return st == MORTAR_OK ? make_template(bs, err) : st;
 }

@@ -56,7 +56,7 @@ static bool is_gone(const struct mtr_thrift_method *method, int status)
 
 static const char *http_advice(const struct mtr_thrift_method *method, int status)
 {
-  if (status == 401) return "; is access_token set, and valid?";
+  if (status == 401) return "; is access_token, or username and password, set and valid?";
   if (status == 403) return "; may this access_token use this http_path?";
   if (is_gone(method, status))
     return method->names_session ? "; the session, or the warehouse, is gone"
@@ -72,7 +72,7 @@ static enum mortar_status check_http(struct attempt *a, const struct mtr_reply *
   enum mortar_status st = MORTAR_HTTP;
   struct mtr_span words;
 
-  if (reply->status == 200) return MORTAR_OK;
+  if (reply->status == 200 || !reply->status) return MORTAR_OK;
   if (reply->status == 401 || reply->status == 403) st = MORTAR_AUTH;
   words = http_words(reply);
   (void)mtr_fail(a->err, st, "%s: %s answered with HTTP status %d%s%.*s%s", method->name,
@@ -113,7 +113,7 @@ static enum mortar_status not_thrift(struct attempt *a, const struct mtr_reply *
     (void)mtr_fail(a->err, MORTAR_PROTOCOL, "%s: the reply of %s (%.*s) is malformed: %s", method,
                    endpoint, MTR_SPAN_ARG(reply->content_type), why.message);
   }
-  a->err->http_status = 200;
+  a->err->http_status = reply->status;
   return failed(a, MORTAR_PROTOCOL, event);
 }
 
