@@ -59,12 +59,9 @@ class Place(NamedTuple):
     port: int
 
     def connect(self, **keywords: Any) -> sql.Connection:
-        who = {"username": "tester", "password": "any", "_retry_stop_after_attempts_count": 0}
-        if self.transport == "http":
-            return sql.connect(f"http://127.0.0.1:{self.port}", keywords.pop("http_path", "/cliservice"),
-                               **{**who, **keywords})  # fmt: skip
-        return sql.connect("127.0.0.1", _port=self.port, transport=self.transport, tls=False,
-                           **{**who, **keywords})  # fmt: skip
+        given = {"username": "tester", "password": "any", "tls": False, "transport": self.transport,
+                 "http_path": "/cliservice", "_retry_stop_after_attempts_count": 0}  # fmt: skip
+        return sql.connect("127.0.0.1", _port=self.port, **{**given, **keywords})
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -581,6 +578,36 @@ def test_one_connection_for_many_statements(place: Place, http: Place) -> None:
         for n in range(3):
             connection.cursor().execute(f"select {n}").fetchall()
         assert connection.stats()["connects"] <= 1
+
+
+# ---- Binary transports -------------------------------------------------------------------------
+
+
+def test_transport_that_the_server_does_not_speak(place: Place, binary: Place) -> None:
+    other = "nosasl" if place.transport == "sasl" else "sasl"
+    with pytest.raises(sql.RequestError, match=f"'transport' {place.transport}") as caught:
+        place._replace(transport=other).connect()
+    assert caught.value.outcome in ("not_sent", "unknown")
+    with pytest.raises(sql.RequestError, match="TLS"):
+        place.connect(tls=True)
+
+
+def test_user(place: Place, connection: sql.Connection) -> None:
+    name = "current_user()" if place.server == "spark" else "logged_in_user()"
+    assert connection.cursor().execute(f"select {name}").fetchone()[0] == "tester"
+
+
+def test_login_that_sasl_refuses(place: Place, binary: Place) -> None:
+    """Such a server wants a user and a password that are not empty, though it looks at neither."""
+    if place.transport != "sasl":
+        with place.connect(username=None, password=None) as connection:
+            assert connection.cursor().execute("select 1").fetchone()[0] == 1
+        return
+    with place.connect(username=None, password=None) as connection:
+        assert connection.cursor().execute("select 1").fetchone()[0] == 1
+    with pytest.raises(sql.RequestError, match="refused the login.*check 'username' and 'password'") as caught:
+        place.connect(password="")
+    assert (caught.value.status, caught.value.outcome) == ("AUTH", "not_sent")
 
 
 # ---- What there is -----------------------------------------------------------------------------
