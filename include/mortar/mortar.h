@@ -401,9 +401,10 @@ struct mortar_volume {
   void *ctx;
 };
 
-/* Copied; ctx must live until execute returns. It holds for each execute until the next set_volume
- * or set_sql, so it is said behind set_sql; volume NULL: nothing of the machine. Statements that
- * are none of the three take no notice.
+/* Copied; ctx must live until execute returns, or mortar_statement_result, which moves the file of
+ * a statement that was submitted. It holds for each run until the next set_volume or set_sql, so it
+ * is said behind set_sql; volume NULL: nothing of the machine. Statements that are none of the
+ * three take no notice.
  *
  * After a transfer the result has the columns of the server's answer and no row. execute fails
  * with INVALID, and sends nothing, when a PUT or GET has neither folder nor function; with INVALID

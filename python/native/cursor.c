@@ -10,6 +10,7 @@
 #include "python/native/metadata.h"
 #include "python/native/parameters.h"
 #include "python/native/submit.h"
+#include "python/native/volume.h"
 #include "python/native/wait.h"
 
 #define CUR(op) ((CursorObject *)(op))
@@ -311,6 +312,7 @@ struct request {
   int idempotent;
   long long timeout_seconds; /* 0: the server's own limit */
   PyObject *tags;            /* str, counted; NULL: none */
+  struct native_volume volume;
 };
 
 static int set_sql(CursorObject *cur, const struct request *r)
@@ -351,6 +353,7 @@ int native_cursor_go(CursorObject *cur)
   struct native_wait w;
   enum mortar_status st;
 
+  cur->wait = &w;
   native_wait_begin(&w, cur->conn, &cur->open);
   st = mortar_statement_execute(cur->stmt, &w.call, &result, &err);
   (void)native_wait_end(&w);
@@ -381,10 +384,11 @@ static int set_tags(CursorObject *cur, PyObject *tags)
 
 static int set_request(CursorObject *cur, void *arg)
 {
-  const struct request *r = arg;
+  struct request *r = arg;
 
   if (set_sql(cur, r) < 0) return -1;
   if (r->tags && set_tags(cur, r->tags) < 0) return -1;
+  if (mortar_statement_is_volume(cur->stmt) && native_volume_set(&r->volume, cur) < 0) return -1;
   return r->parameters ? bind(cur, r->parameters) : 0;
 }
 
@@ -419,13 +423,14 @@ enum {
   QUERY_TAGS,
   IDEMPOTENT,
   STATEMENT_TIMEOUT,
+  OUTPUT_STREAM,
   ARGUMENTS
 };
 
 static const char *const argument_names[ARGUMENTS] = {
-    "operation",        "parameters", "enforce_embedded_schema_correctness",
-    "input_stream",     "query_tags", "idempotent",
-    "statement_timeout"};
+    "operation",         "parameters",   "enforce_embedded_schema_correctness",
+    "input_stream",      "query_tags",   "idempotent",
+    "statement_timeout", "output_stream"};
 
 static int place_of_argument(PyObject *name)
 {
@@ -472,15 +477,11 @@ static int is_nothing(PyObject *argument)
 /* What is not there yet is refused rather than ignored. */
 static int refuse_arguments(CursorObject *cur, PyObject *const *given)
 {
-  static const char *const reasons[QUERY_TAGS] = {
-      [ENFORCE] = "enforce_embedded_schema_correctness is not supported",
-      [INPUT_STREAM] = "volume statements are not supported yet"};
-  int i, nothing = 1;
+  const int nothing = is_nothing(given[ENFORCE]);
 
-  for (i = ENFORCE; nothing > 0 && i < QUERY_TAGS; i++) {
-    nothing = is_nothing(given[i]);
-    if (nothing == 0) (void)native_raise_text(cur->conn->state, "NotSupportedError", reasons[i]);
-  }
+  if (nothing == 0)
+    (void)native_raise_text(cur->conn->state, "NotSupportedError",
+                            "enforce_embedded_schema_correctness is not supported");
   return nothing > 0 ? 0 : -1;
 }
 
@@ -529,6 +530,8 @@ static int parse_timeout(CursorObject *cur, PyObject *seconds, struct request *o
 static int parse_request(CursorObject *cur, PyObject *const *given, struct request *out)
 {
   *out = (struct request){.operation = given[OPERATION]};
+  out->volume.input = given[INPUT_STREAM];
+  out->volume.output = given[OUTPUT_STREAM];
   out->idempotent = given[IDEMPOTENT] ? PyObject_IsTrue(given[IDEMPOTENT]) : 0;
   if (out->idempotent < 0 || parse_timeout(cur, given[STATEMENT_TIMEOUT], out) < 0) return -1;
   return parse_tags(given[QUERY_TAGS], out);
@@ -543,6 +546,8 @@ PyObject *native_cursor_execute(CursorObject *cur, PyObject *const *args, Py_ssi
 
   if (parse_arguments(args, nargs, kwnames, given) < 0) return NULL;
   if (refuse_arguments(cur, given) < 0 || parse_request(cur, given, &request) < 0) return NULL;
+  /* What is submitted outlives this call, and with it the streams' part of the request. */
+  if (go != native_cursor_go) request.volume = (struct native_volume){NULL, NULL, -1, -1, NULL};
   if (given[PARAMETERS] && given[PARAMETERS] != Py_None)
     done = execute_with(cur, &request, given[PARAMETERS], go);
   else
@@ -655,8 +660,8 @@ static PyObject *cur_get_lastrowid(PyObject *op, void *closure)
 static PyMethodDef cur_methods[] = {
     {"execute", (PyCFunction)(void (*)(void))cur_execute, METH_FASTCALL | METH_KEYWORDS,
      "execute(operation, parameters=None, enforce_embedded_schema_correctness=False, "
-     "input_stream=None, query_tags=None, *, idempotent=False, statement_timeout=None)\n--\n\nRun "
-     "a statement and wait for it. Returns self."},
+     "input_stream=None, query_tags=None, *, idempotent=False, statement_timeout=None, "
+     "output_stream=None)\n--\n\nRun a statement and wait for it. Returns self."},
     {"_metadata", native_metadata, METH_VARARGS, NULL},
     {"_submit", (PyCFunction)(void (*)(void))native_submit, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"_poll", native_poll, METH_NOARGS, NULL},

@@ -21,8 +21,9 @@ typedef struct cursor_object {
   long long row_limit; /* of the next statements; -1: none */
   Py_ssize_t arraysize, buffer_size;
   int open, busy;
-  int submitted; /* stmt has something that was submitted, or a handle of it */
-  int users;     /* calls that use stmt beside the one that claimed the cursor */
+  int submitted;            /* stmt has something that was submitted, or a handle of it */
+  int users;                /* calls that use stmt beside the one that claimed the cursor */
+  struct native_wait *wait; /* of the statement that runs */
   PyObject *weakrefs;
 } CursorObject;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "python/native/errors.h"
+#include "python/native/volume.h"
 #include "python/native/wait.h"
 
 #define CUR(op) ((CursorObject *)(op))
@@ -138,6 +139,7 @@ PyObject *native_handle(PyObject *op, PyObject *ignored)
 
 static int attach(CursorObject *cur, PyObject *handle)
 {
+  struct native_volume no_streams = {.input = NULL, .output = NULL};
   struct mortar_error err;
   Py_ssize_t size;
   const char *text;
@@ -146,7 +148,8 @@ static int attach(CursorObject *cur, PyObject *handle)
   if (handle == Py_None) return 0;
   text = native_cursor_text(cur, "the handle of a statement", "must be a str", handle, &size);
   if (!text || native_cursor_statement(cur) < 0) return -1;
-  if (mortar_statement_attach(cur->stmt, text, &err) == MORTAR_OK) return named(cur);
+  if (mortar_statement_attach(cur->stmt, text, &err) == MORTAR_OK)
+    return native_volume_set(&no_streams, cur) < 0 ? -1 : named(cur);
   (void)native_raise(cur->conn->state, &err);
   return -1;
 }

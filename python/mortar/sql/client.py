@@ -6,12 +6,13 @@ The work is done in C (mortar._native); what is here is names, defaults and docu
 from __future__ import annotations
 
 import atexit
+import os
 import re
 import time
 import warnings
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Union
 from urllib.parse import urlsplit
 
 from mortar import _native
@@ -64,6 +65,9 @@ _REFUSED = (
     "use_kernel",
     "use_sea",
 )
+
+
+Paths = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]], None]
 
 
 def _not_yet(what: str) -> NoReturn:
@@ -200,6 +204,8 @@ class Connection(_native.Connection):
     its own. As a context manager it closes itself."""
 
     use_inline_params: bool | str = False  # looked at by each statement that has parameters
+    # The folders whose files PUT and GET may touch; looked at by each of them.
+    staging_allowed_local_path: Paths = None
 
     Warning = exc.Warning
     Error = exc.Error
@@ -394,10 +400,12 @@ def connect(
     `no_proxy`, `proxy_from_env`, `connect_timeout_ms`, `read_timeout_ms`, `idle_ms`, `page_rows`,
     `page_bytes`, `max_reply_bytes`, `call_timeout` (seconds for each wait of a call),
     `use_inline_params`, `escape_catalog_name` (a `_` in the catalog of schemas(), tables() and
-    columns() means itself). A keyword that nobody knows gets one warning.
+    columns() means itself), `staging_allowed_local_path` (a folder, or a list of them, whose
+    files PUT and GET may touch). A keyword that nobody knows gets one warning.
     """
     inline = _inline(keywords)
     escape_catalog_name = bool(keywords.pop("escape_catalog_name", False))
+    allowed = keywords.pop("staging_allowed_local_path", None)
     options = _address(server_hostname, keywords)
     if http_path and "http_path" not in dict(options):
         options.append(("http_path", http_path))
@@ -412,6 +420,7 @@ def connect(
     if inline:
         connection.use_inline_params = inline
     connection._escape_catalog_name = escape_catalog_name
+    connection.staging_allowed_local_path = allowed
     _connections.add(connection)
     return connection
 
