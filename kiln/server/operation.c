@@ -185,12 +185,11 @@ static enum mortar_status set_origin(struct kiln_operation *op, const struct kil
                                      struct mortar_error *err)
 {
   static const char allowed[] =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-:[]";
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-:[]";
   const char *host = evhttp_find_header(evhttp_request_get_input_headers(x->http), "Host");
 
   if (!op->core->volumes) return MORTAR_OK;
-  if (!host || !*host || host[strspn(host, allowed)])
-    return mtr_fail(err, MORTAR_INVALID, "the request has no Host");
+  if (!host || !*host || host[strspn(host, allowed)]) return MORTAR_OK;
   op->origin.scheme = op->core->tls ? "https" : "http";
   op->origin.now_ms = kiln_clock_now(&op->core->clock) / 1000000;
   op->origin.host = mtr_arena_text(&op->arena, host, strlen(host));

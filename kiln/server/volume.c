@@ -434,6 +434,12 @@ static bool fill(const struct kiln_volumes *volumes, const struct kiln_volume_or
                  struct kiln_error *err)
 {
   if (strcmp(request->operation, "LIST") == 0) return make_list(volumes, request, table, err);
+  if (!origin->host) {
+    kiln_fail(err, "22023",
+              "[INVALID_PARAMETER_VALUE] The request has no Host that a link could lead to. "
+              "SQLSTATE: 22023");
+    return false;
+  }
   answer->volume = true;
   if (make_link(volumes, origin, request, table)) return true;
   kiln_fail(err, "HY001", "out of memory: link");

@@ -20,7 +20,7 @@ void kiln_volumes_free(struct kiln_volumes *volumes); /* NULL is fine */
 
 /* Where a link shall point to and how long it is good for. */
 struct kiln_volume_origin {
-  const char *scheme, *host; /* "http", "127.0.0.1:8080" */
+  const char *scheme, *host; /* "http", "127.0.0.1:8080"; host NULL: it is not known */
   int64_t now_ms;            /* of the clock that kiln_volume_check is told */
 };
 

@@ -16,6 +16,7 @@ enum {
   LINK_MAX = 16 << 10, /* signed links have about one KiB */
   PLACE_MAX = 300,     /* a host has at most 255 bytes */
   UPLOAD_PIECE = 256 << 10,
+  ASIDE_MAX = 1 << 20, /* of a body that is no file: errors have a few KiB */
   CANCEL_LOOK_MS = 100 /* how long a cancel goes unnoticed at most */
 };
 
@@ -159,6 +160,7 @@ struct run {
   struct mortar_error *err;  /* not NULL */
   bool has_length;           /* the reply says where it ends */
   size_t text_size;
+  size_t aside; /* bytes that were no file's */
   char words[CURL_ERROR_SIZE];
 };
 
@@ -169,12 +171,6 @@ static CURLcode on_tls_context(CURL *easy, void *context, void *arg)
   (void)easy;
   if (target->ca_store) SSL_CTX_set1_cert_store(context, target->ca_store);
   return CURLE_OK;
-}
-
-static void moved(struct run *run, size_t n)
-{
-  run->reply->moved += (int64_t)n;
-  run->last_move = mtr_clock_now();
 }
 
 /* A source that ends early would leave the server waiting for the rest. */
@@ -193,7 +189,8 @@ static size_t on_read(char *data, size_t one, size_t size, void *arg)
                            "the source ended after %lld bytes, where %lld had been announced",
                            (long long)run->reply->moved, (long long)run->request->size);
   if (run->source != MORTAR_OK) return CURL_READFUNC_ABORT;
-  moved(run, n);
+  run->reply->moved += (int64_t)n;
+  run->last_move = mtr_clock_now();
   return n;
 }
 
@@ -209,30 +206,40 @@ static void keep_text(struct run *run, const char *data, size_t size)
   run->reply->text[run->text_size] = '\0';
 }
 
+/* Bytes that are read and dropped, but for the first ones of an error. */
+static enum mortar_status take_aside(struct run *run, const char *data, size_t size, bool error)
+{
+  if (error) keep_text(run, data, size);
+  run->aside += size;
+  if (run->aside <= ASIDE_MAX) return MORTAR_OK;
+  return mtr_fail(run->err, MORTAR_LIMIT, "%s answers with more than %d bytes that are no file",
+                  run->transfer->place, ASIDE_MAX);
+}
+
+static enum mortar_status take_file(struct run *run, const char *data, size_t size)
+{
+  if (!run->has_length)
+    return mtr_fail(run->err, MORTAR_PROTOCOL,
+                    "%s does not say how long the file is: a cut could not be told from its end",
+                    run->transfer->place);
+  MTR_TRY(run->request->ends.write(run->request->ends.ctx, data, size, run->err));
+  run->reply->moved += (int64_t)size;
+  return MORTAR_OK;
+}
+
 static size_t on_write(char *data, size_t one, size_t size, void *arg)
 {
   struct run *run = arg;
   long status = 0;
 
   (void)one;
-  run->last_move = mtr_clock_now();
   (void)curl_easy_getinfo(run->easy, CURLINFO_RESPONSE_CODE, &status);
-  if (!is_success(status)) {
-    keep_text(run, data, size);
-    return size;
-  }
-  if (run->request->method != MTR_TRANSFER_GET) return size;
-  if (run->has_length) {
-    run->source = run->request->ends.write(run->request->ends.ctx, data, size, run->err);
-  } else {
-    run->source = mtr_fail(run->err, MORTAR_PROTOCOL,
-                           "%s does not say how long the file is: a cut could not be told from "
-                           "its end",
-                           run->transfer->place);
-  }
-  if (run->source != MORTAR_OK) return CURL_WRITEFUNC_ERROR;
-  moved(run, size);
-  return size;
+  if (is_success(status) && run->request->method == MTR_TRANSFER_GET)
+    run->source = take_file(run, data, size);
+  else
+    run->source = take_aside(run, data, size, !is_success(status));
+  run->last_move = mtr_clock_now();
+  return run->source == MORTAR_OK ? size : CURL_WRITEFUNC_ERROR;
 }
 
 static bool is_header(struct mtr_span line, const char *name)

@@ -356,6 +356,28 @@ static void a_list_has_files_and_folders(void **state)
   end(&s);
 }
 
+static void bodies_are_bounded(void **state)
+{
+  static const char head[] =
+      "PUT /Volumes/main/default/v/a HTTP/1.1\r\nHost: localhost\r\n"
+      "Content-Length: 268435457\r\n\r\nx";
+  const size_t size = 65 << 20;
+  char *body = calloc(1, size);
+  struct store s;
+
+  (void)state;
+  begin(&s);
+  assert_non_null(body);
+  wire_http(&s.fx.wire, "POST", "/sql/1.0/warehouses/kiln", body, size);
+  assert_int_equal(s.fx.wire.status, 413);
+  fault_reconnect(&s.fx);
+  wire_send(&s.fx.wire, head, sizeof head - 1);
+  assert_true(wire_receive(&s.fx.wire));
+  assert_int_equal(s.fx.wire.status, 413);
+  free(body);
+  end(&s);
+}
+
 static void without_a_folder_statements_are_the_engines(void **state)
 {
   struct fixture fx;
@@ -381,6 +403,7 @@ int main(void)
       cmocka_unit_test(faults_meet_links_too),
       cmocka_unit_test(no_symbolic_link_leads_out_of_the_folder),
       cmocka_unit_test(a_list_has_files_and_folders),
+      cmocka_unit_test(bodies_are_bounded),
       cmocka_unit_test(without_a_folder_statements_are_the_engines),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

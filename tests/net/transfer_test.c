@@ -222,6 +222,57 @@ static void the_text_of_an_error_is_bounded(void **state)
   rig_stop(&rig);
 }
 
+static void an_error_without_end_is_not_read_to_it(void **state)
+{
+  static char answer[2000000];
+  struct rig rig;
+  const int head =
+      snprintf(answer, sizeof answer, "HTTP/1.1 500 No\r\nContent-Length: 999999999\r\n\r\n");
+
+  (void)state;
+  memset(answer + head, 'e', sizeof answer - (size_t)head);
+  rig_start(&rig, MTR_TRANSFER_GET, answer);
+  rig.answer_size = sizeof answer;
+  assert_int_equal(rig_run(&rig), MORTAR_LIMIT);
+  assert_int_equal(rig.taken, 0);
+  rig_stop(&rig);
+}
+
+/* ---- Through a proxy ------------------------------------------------------------------------- */
+
+/* Takes the CONNECT, and then stands for the store. */
+static void serve_as_proxy(struct loop_server *server, struct loop_conn *conn)
+{
+  char connect[1000];
+
+  (void)loop_conn_request(conn, connect, sizeof connect);
+  if (strncmp(connect, "CONNECT store.test:80 ", 22) != 0 || strstr(connect, SECRET)) return;
+  if (loop_conn_text(conn, "HTTP/1.1 200 OK\r\n\r\n")) serve(server, conn);
+}
+
+static void a_transfer_takes_the_sessions_proxy(void **state)
+{
+  struct rig rig;
+  char proxy[60];
+
+  (void)state;
+  rig_start(&rig, MTR_TRANSFER_GET, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+  rig.server.serve = serve_as_proxy;
+  mtr_transfer_free(rig.transfer);
+  (void)snprintf(proxy, sizeof proxy, "http://user:pass@127.0.0.1:%d", rig.server.port);
+  rig.like.proxy = proxy;
+  assert_int_equal(
+      mtr_transfer_new("http://store.test/a?sig=" SECRET, &rig.like, NULL, &rig.transfer, &rig.err),
+      MORTAR_OK);
+  assert_int_equal(rig_run(&rig), MORTAR_OK);
+  assert_int_equal(rig.taken, 5);
+  loop_server_wait_closed(&rig.server);
+  assert_ptr_equal(strstr(rig.asked, "GET /a?sig=" SECRET " HTTP/1.1\r\nHost: store.test\r\n"),
+                   rig.asked);
+  assert_null(strstr(rig.asked, "Proxy-"));
+  rig_stop(&rig);
+}
+
 /* ---- Ends that fail -------------------------------------------------------------------------- */
 
 static void a_source_that_ends_early_is_an_error(void **state)
@@ -346,6 +397,8 @@ int main(void)
       cmocka_unit_test(a_header_can_begin_no_other),
       cmocka_unit_test(replies_are_told_apart),
       cmocka_unit_test(the_text_of_an_error_is_bounded),
+      cmocka_unit_test(an_error_without_end_is_not_read_to_it),
+      cmocka_unit_test(a_transfer_takes_the_sessions_proxy),
       cmocka_unit_test(a_source_that_ends_early_is_an_error),
       cmocka_unit_test(a_taker_that_fails_ends_the_transfer),
       cmocka_unit_test(what_ends_an_exchange_ends_a_transfer),

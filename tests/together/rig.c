@@ -48,7 +48,7 @@ enum mortar_status rig_open(struct rig *rig, const struct mortar_call *call)
 
   (void)snprintf(uri, sizeof uri, "http://127.0.0.1:%d/sql/1.0/warehouses/kiln",
                  rig->kiln.wire.port);
-  assert_int_equal(mortar_config_new(NULL, &config, NULL), MORTAR_OK);
+  assert_int_equal(mortar_config_new(rig->alloc, &config, NULL), MORTAR_OK);
   assert_int_equal(mortar_config_set_uri(config, uri, NULL), MORTAR_OK);
   for (option = rig->options; option->name; option++)
     assert_int_equal(mortar_config_set(config, option->name, option->value, NULL), MORTAR_OK);

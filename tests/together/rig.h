@@ -15,6 +15,7 @@ struct rig_option {
 struct rig {
   struct fixture kiln;              /* its own session is closed: what is open is the client's */
   const struct rig_option *options; /* of its sessions; to be set before rig_open */
+  const struct mortar_alloc *alloc; /* the same; NULL: the C library's */
   struct mortar_session *session;   /* NULL until rig_open */
   struct mortar_error err;          /* of the last call */
   int64_t rows;                     /* that rig_run has read */

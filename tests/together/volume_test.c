@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/failing_alloc.h"
 #include "tests/together/rig.h"
 
 #define V "/Volumes/main/default/v/"
@@ -78,31 +79,49 @@ static const char *local_path(const struct here *h, const char *name)
   return out;
 }
 
+static enum mortar_status execute(struct here *h, const char *sql,
+                                  const struct mortar_volume *volume,
+                                  const struct mortar_call *call, struct mortar_result **out)
+{
+  struct mortar_error *err = &h->rig.err;
+  enum mortar_status st = mortar_statement_new(h->rig.session, &h->stmt, err);
+
+  *out = NULL;
+  if (st == MORTAR_OK) st = mortar_statement_set_sql(h->stmt, sql, strlen(sql), err);
+  if (st != MORTAR_OK) return st;
+  assert_true(mortar_statement_is_volume(h->stmt));
+  st = mortar_statement_set_volume(h->stmt, volume, err);
+  if (st != MORTAR_OK) return st;
+  st = mortar_statement_execute(h->stmt, call, out, err);
+  assert_int_equal(st == MORTAR_OK, *out != NULL);
+  return st;
+}
+
+/* The result of a transfer is the columns of the answer without its row. */
+static void check_result(struct mortar_result *result)
+{
+  struct ArrowArray batch;
+
+  assert_int_equal(mortar_result_column_count(result), 4);
+  assert_int_equal(mortar_result_next(result, NULL, &batch, NULL), MORTAR_OK);
+  assert_null(batch.release);
+  assert_true(mortar_result_is_local(result));
+}
+
 static enum mortar_status run_with(struct here *h, const char *sql,
                                    const struct mortar_volume *volume,
                                    const struct mortar_call *call)
 {
-  struct mortar_error *err = &h->rig.err;
-  struct mortar_result *result = NULL;
-  struct ArrowArray batch;
-  enum mortar_status st;
+  struct mortar_result *result;
+  const enum mortar_status st = execute(h, sql, volume, call, &result);
 
-  assert_int_equal(mortar_statement_new(h->rig.session, &h->stmt, err), MORTAR_OK);
-  assert_int_equal(mortar_statement_set_sql(h->stmt, sql, strlen(sql), err), MORTAR_OK);
-  assert_true(mortar_statement_is_volume(h->stmt));
-  assert_int_equal(mortar_statement_set_volume(h->stmt, volume, err), MORTAR_OK);
-  st = mortar_statement_execute(h->stmt, call, &result, err);
-  assert_int_equal(st == MORTAR_OK, result != NULL);
-  if (st == MORTAR_OK) { /* an answer without its row */
-    assert_int_equal(mortar_result_column_count(result), 4);
-    assert_int_equal(mortar_result_next(result, NULL, &batch, NULL), MORTAR_OK);
-    assert_null(batch.release);
-    assert_true(mortar_result_is_local(result));
-  } else {
-    assert_null(strstr(err->message, "X-Kiln-Signature"));
-  }
+  if (st == MORTAR_OK)
+    check_result(result);
+  else
+    assert_null(strstr(h->rig.err.message, "X-Kiln-Signature"));
   mortar_result_free(result);
   mortar_statement_free(h->stmt);
+  h->stmt = NULL;
   return st;
 }
 
@@ -432,6 +451,43 @@ static void a_transfer_can_be_ended(void **state)
   assert_int_equal(rig_run(&h->rig, "rows 3", NULL), MORTAR_OK);
 }
 
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static void memory_that_runs_out_anywhere_is_reported(void **state)
+{
+  struct here *h = *state;
+  struct failing_alloc fa;
+  long rounds = 0;
+
+  write_pattern(local_path(h, "up"), 1000);
+  rig_close(&h->rig);
+  failing_alloc_init(&fa, 0);
+  h->rig.alloc = &fa.alloc;
+  assert_int_equal(rig_open(&h->rig, NULL), MORTAR_OK);
+  do {
+    struct stream up = {.end = 1000};
+    const struct mortar_volume volume = {.read = read_pattern,
+                                         .read_size = -1,
+                                         .folders = h->folders,
+                                         .folder_count = 1,
+                                         .ctx = &up};
+    enum mortar_status st;
+    fa.failed = false;
+    fa.fail_at = fa.calls + ++rounds;
+    st = run_with(h, PUT_STREAM, &volume, NULL);
+    if (st == MORTAR_OK) st = run(h, "GET '" V "s' TO '%s/down'", h->local);
+    assert_int_equal(st, fa.failed ? MORTAR_NOMEM : MORTAR_OK);
+  } while (fa.failed);
+  fa.fail_at = 0;
+  assert_true(rounds > 15);
+  check_pattern(local_path(h, "down"), 1000);
+  assert_int_equal(count_files(h), 2);
+  rig_close(&h->rig);
+  assert_true(mortar_background_wait(10000));
+  assert_int_equal(fa.live, 0);
+  assert_int_equal(fa.size_mismatches, 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -447,6 +503,7 @@ int main(void)
       CASE(a_put_is_sent_again_only_when_the_store_did_not_begin),
       CASE(what_a_lost_remove_removed_is_gone),
       CASE(a_transfer_can_be_ended),
+      CASE(memory_that_runs_out_anywhere_is_reported),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
