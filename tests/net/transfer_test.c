@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "net/transfer.h"
 #include "tests/net/loop_server.h"
+#include "tests/net/test_certs.h"
 #include "tests/support/test.h"
 
 #define SECRET "signature-that-nobody-shall-see"
@@ -273,6 +274,80 @@ static void a_transfer_takes_the_sessions_proxy(void **state)
   rig_stop(&rig);
 }
 
+/* ---- TLS ------------------------------------------------------------------------------------- */
+
+static void rig_link_tls(struct rig *rig)
+{
+  char link[200];
+
+  mtr_transfer_free(rig->transfer);
+  (void)snprintf(link, sizeof link, "https://localhost:%d/a?sig=" SECRET, rig->server.port);
+  assert_int_equal(mtr_transfer_new(link, &rig->like, NULL, &rig->transfer, &rig->err), MORTAR_OK);
+}
+
+/* A store that speaks TLS; client_ca: only to clients that show a certificate. */
+static void rig_start_tls(struct rig *rig, const struct test_certs *certs, const char *client_ca)
+{
+  memset(rig, 0, sizeof *rig);
+  rig->server = (struct loop_server){.serve = serve,
+                                     .arg = rig,
+                                     .cert = certs->cert,
+                                     .key = certs->key,
+                                     .client_ca = client_ca,
+                                     .max_tls = TLS1_2_VERSION};
+  rig->answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+  loop_server_start(&rig->server);
+  rig->like = (struct mtr_endpoint_options){.tls = true,
+                                            .verify_peer = true,
+                                            .verify_host = true,
+                                            .ca_file = certs->ca,
+                                            .client_cert_file = certs->cert,
+                                            .client_key_file = certs->key,
+                                            .connect_timeout_ms = 5000};
+  rig->wait.deadline = MTR_NEVER;
+  rig->request.method = MTR_TRANSFER_GET;
+  rig->request.user_agent = "Mortar/test";
+  rig->request.stall_ms = 20000;
+  rig->request.ends = (struct mtr_transfer_ends){read_some, take_some, rig};
+  rig_link_tls(rig);
+}
+
+static void the_store_is_trusted_like_the_server(void **state)
+{
+  struct test_certs certs;
+  struct rig rig;
+
+  (void)state;
+  test_certs_make(&certs);
+  rig_start_tls(&rig, &certs, NULL);
+  if (rig_run(&rig) != MORTAR_OK) fail_msg("%s", rig.err.message);
+  assert_int_equal(rig.taken, 5);
+  rig_stop(&rig);
+  rig_start_tls(&rig, &certs, NULL);
+  rig.like.ca_file = NULL; /* the system's, which do not know this one */
+  rig_link_tls(&rig);
+  assert_int_equal(rig_run(&rig), MORTAR_TLS);
+  assert_int_equal(rig.err.outcome, MORTAR_OUTCOME_NOT_SENT);
+  assert_non_null(strstr(rig.err.message, "'tls_ca_file'"));
+  rig_stop(&rig);
+  test_certs_remove(&certs);
+}
+
+/* The session has one, for its own server. */
+static void the_store_is_shown_no_client_certificate(void **state)
+{
+  struct test_certs certs;
+  struct rig rig;
+
+  (void)state;
+  test_certs_make(&certs);
+  rig_start_tls(&rig, &certs, certs.ca);
+  assert_int_not_equal(rig_run(&rig), MORTAR_OK);
+  assert_int_equal(rig.taken, 0);
+  rig_stop(&rig);
+  test_certs_remove(&certs);
+}
+
 /* ---- Ends that fail -------------------------------------------------------------------------- */
 
 static void a_source_that_ends_early_is_an_error(void **state)
@@ -399,6 +474,8 @@ int main(void)
       cmocka_unit_test(the_text_of_an_error_is_bounded),
       cmocka_unit_test(an_error_without_end_is_not_read_to_it),
       cmocka_unit_test(a_transfer_takes_the_sessions_proxy),
+      cmocka_unit_test(the_store_is_trusted_like_the_server),
+      cmocka_unit_test(the_store_is_shown_no_client_certificate),
       cmocka_unit_test(a_source_that_ends_early_is_an_error),
       cmocka_unit_test(a_taker_that_fails_ends_the_transfer),
       cmocka_unit_test(what_ends_an_exchange_ends_a_transfer),
