@@ -249,6 +249,37 @@ def test_a_stream_that_is_shorter_than_it_said(cursor):
         cursor.execute(f"PUT '__input_stream__' INTO '{V}/n'", input_stream=Shrinks(b"x" * 100))
 
 
+# ---- Submitted ----
+
+
+def test_what_is_submitted_moves_its_file_with_the_result(cursor, here):
+    other = cursor.connection.cursor()
+    (here / "up").write_bytes(b"later")
+    cursor.execute_async(f"PUT '{here}/up' INTO '{V}/later' OVERWRITE")
+    with pytest.raises(sql.RequestError, match="404"):
+        get(other, "later")
+    cursor.get_async_execution_result()
+    assert cursor.fetchall() == [] and get(other, "later") == b"later"
+    cursor.execute_async(f"GET '{V}/later' TO '{here}/down'").get_async_execution_result()
+    assert (here / "down").read_bytes() == b"later"
+    other.execute(f"REMOVE '{V}/later'")
+
+
+def test_what_is_submitted_has_no_stream(cursor):
+    """Also not that of an earlier statement of the cursor, which is gone."""
+    put(cursor, b"earlier")
+    cursor.execute_async(f"PUT '__input_stream__' INTO '{V}/f' OVERWRITE")
+    with pytest.raises(sql.ProgrammingError, match="No input stream provided"):
+        cursor.get_async_execution_result()
+    other = cursor.connection.cursor()
+    other.execute_async(f"PUT '__input_stream__' INTO '{V}/f' OVERWRITE")
+    put(cursor, b"earlier")
+    cursor._attach(other._handle())
+    with pytest.raises(sql.ProgrammingError, match="No input stream provided"):
+        cursor._take_result()
+    assert get(other) == b"earlier"
+
+
 # ---- What may be touched ----
 
 
