@@ -7,6 +7,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 
@@ -199,6 +200,24 @@ def test_a_stream_is_looked_at_by_its_own_verb_alone(cursor):
     for text in (f"PUT '__input_stream__' INTO '{V}/n'", f"GET '{V}/n' TO '__output_stream__'"):
         with pytest.raises(sql.ProgrammingError, match="No (input|output) stream provided"):
             cursor.execute(text)
+
+
+def test_nothing_of_a_stream_is_kept(cursor):
+    source, out = Pieces(b"x" * 100_000), Pieces()
+    counts = sys.getrefcount(source), sys.getrefcount(out)
+    tracemalloc.start()
+    try:
+        for run in range(30):
+            source.data, out.taken = b"x" * 100_000, b""
+            cursor.execute(f"PUT '__input_stream__' INTO '{V}/f' OVERWRITE", input_stream=source)
+            cursor.execute(f"GET '{V}/f' TO '__output_stream__'", output_stream=out)
+            if run == 4:
+                early = tracemalloc.get_traced_memory()[0]
+        grown = tracemalloc.get_traced_memory()[0] - early
+    finally:
+        tracemalloc.stop()
+    assert (sys.getrefcount(source), sys.getrefcount(out)) == counts
+    assert grown < 200_000, f"{grown} bytes in 25 rounds of 200,000"
 
 
 class Broken(Exception):
