@@ -86,13 +86,14 @@ def test_files_come_back_as_they_went(cursor, here, size):
 
 
 MEMORY = """
-import resource, sys
+import sys
 from mortar import sql
 uri, here = sys.argv[1:]
 with sql.connect(_connection_uri=uri, access_token="any", staging_allowed_local_path=here) as connection:
     cursor = connection.cursor()
-    def peak():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    def peak():  # of this program alone: that of getrusage begins with its parent's
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
     small = peak()
     cursor.execute(f"PUT '{here}/large' INTO '/Volumes/main/default/v/large' OVERWRITE")
     cursor.execute(f"GET '/Volumes/main/default/v/large' TO '{here}/down'")
@@ -113,7 +114,7 @@ def test_memory_does_not_grow_with_the_file(uri, here):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     grown_kb = int(done.stdout)
-    assert grown_kb < 16 * 1024, f"{grown_kb} KB for a file of 100 MB"
+    assert 0 < grown_kb < 8 * 1024, f"{grown_kb} KB for a file of 100 MB"
     want = (here / "large").read_bytes()
     assert (here / "down").read_bytes() == want and (here / "again").read_bytes() == want
 
