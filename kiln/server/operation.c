@@ -417,6 +417,11 @@ static void on_deadline(evutil_socket_t fd, short what, void *arg)
   end_early(arg, MTR_OPERATION_TIMEDOUT);
 }
 
+static void fail_canceled(struct kiln_error *out)
+{
+  kiln_fail(out, "HY008", "[OPERATION_CANCELED] Operation has been canceled. SQLSTATE: HY008");
+}
+
 /* The worker owns op->error as long as it works, so only a state of ERROR may read it. */
 void kiln_operation_failure(const struct kiln_operation *op, struct kiln_error *out)
 {
@@ -430,7 +435,7 @@ void kiln_operation_failure(const struct kiln_operation *op, struct kiln_error *
                 (long long)op->timeout);
       break;
     default:
-      kiln_fail(out, "57014", "the statement was canceled");
+      fail_canceled(out);
   }
 }
 
@@ -486,7 +491,7 @@ static bool call_engine(struct kiln_operation *op)
 
   if (op->answered) return op->run_ok;
   if (atomic_load(&op->canceled)) {
-    kiln_fail(&op->error, "57014", "the statement was canceled");
+    fail_canceled(&op->error);
     return false;
   }
   atomic_store(&op->entered, true);

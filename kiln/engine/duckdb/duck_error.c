@@ -19,7 +19,7 @@ struct rule {
 };
 
 static const struct rule rules[] = {
-    {"INTERRUPT", NULL, "OPERATION_CANCELED", "HY008", "The statement was cancelled.", NULL},
+    {"INTERRUPT", NULL, "OPERATION_CANCELED", "HY008", "Operation has been canceled.", NULL},
     {"Catalog Error: SET search_path", NULL, "SCHEMA_NOT_FOUND", "42704", "The schema or catalog `",
      "` cannot be found. Verify the spelling of both names."},
     {"Catalog Error: Table with name", "does not exist", "TABLE_OR_VIEW_NOT_FOUND", "42P01",
