@@ -10,7 +10,7 @@ pytest.importorskip("databricks.sql")
 from mortar import sql  # noqa: E402
 from mortar.sql.utils import serialize_query_tags  # noqa: E402
 
-from sql_support import Kiln, connect, connect_other, server_stats, set_faults  # noqa: E402
+from sql_support import SLOW, Kiln, connect, connect_other, server_stats, set_faults  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +170,22 @@ def test_timestamps_as_text_are_refused(kiln):
     assert server_stats(kiln)["sessions_total"] == before
 
 
+def test_the_sessions_limit_of_time(kiln):
+    """The server's: the client has set none, and says what the server says, waiting or asking."""
+    with connect(kiln, session_configuration={"statement_timeout": 1}) as connection:
+        cursor = connection.cursor()
+        with pytest.raises(sql.RequestError) as caught:
+            cursor.execute(SLOW)
+        assert (caught.value.status, caught.value.outcome) == ("TIMEOUT", "done")
+        cursor.execute_async(SLOW)
+        with pytest.raises(sql.RequestError) as caught:
+            cursor.get_async_execution_result()
+        assert (caught.value.status, caught.value.outcome) == ("TIMEOUT", "done")
+        assert cursor.get_query_state().name == "FAILED"
+        cursor.execute("SET statement_timeout = 60")
+        assert cursor.execute("SELECT 1").fetchall() == [(1,)]
+
+
 WHERE = "SELECT current_catalog(), current_schema()"
 
 
@@ -233,7 +249,6 @@ def test_executemany_takes_the_keywords_of_execute(kiln, cursor):
     set_faults(kiln)
     found = cursor.execute("SELECT a FROM main.default.each_one ORDER BY a").fetchall()
     assert found == [(1,), (1,), (2,), (3,)]
-    slow = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id * b.id % ? = 3"
     with pytest.raises(sql.RequestError) as caught:
-        cursor.executemany(slow, [[7], [8]], statement_timeout=1)
+        cursor.executemany(SLOW.replace("7", "?"), [[7], [8]], statement_timeout=1)
     assert caught.value.status == "TIMEOUT"
