@@ -102,8 +102,8 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         command = [ROOT / "tests" / "servers" / SCRIPTS[server], *arguments]
         return subprocess.run([*map(str, command)], stdout=subprocess.DEVNULL, timeout=300).returncode
 
-    assert script("start", str(folder), str(port), transport) == 0
     try:
+        assert script("start", str(folder), str(port), transport) == 0
         assert script("status", str(folder)) == 0
         yield Place(server, transport, port)
     finally:
