@@ -20,6 +20,9 @@ import server
 
 HERE = Path(__file__).resolve().parent
 PATHS = HERE / "instructions.json"
+PAGE = HERE.parent / "docs" / "internals" / "performance.md"
+BEGIN = "<!-- made by bench/instructions.py --write: do not edit -->"
+END = "<!-- made by bench/instructions.py: end -->"
 RUN_SECONDS = 300  # callgrind is 50 times slower than the machine
 WARM_UP = 10
 LAYERS = ("base", "arrow", "codec", "net", "client")
@@ -37,8 +40,8 @@ with sql.connect(_connection_uri=uri, access_token="bench") as connection:
 
 
 def load_paths():
-    """The hot paths by name: {"client": "c", "c-tls" or a method of the cursor, "sql", "statements",
-    "limit"}."""
+    """The hot paths by name: {"what": its title, "client": "c", "c-tls", "server" (kiln-canned is counted
+    and not its client) or a method of the cursor, "sql", "statements", "limit"}."""
     return json.loads(PATHS.read_text())
 
 
@@ -50,7 +53,11 @@ def parse_arguments():
     parser.add_argument("--functions", type=int, default=0, metavar="N", help="name the N largest, too")
     parser.add_argument("--check", action="store_true",
                         help="exit status 1 when a path takes more than its limit")
+    parser.add_argument("--write", action="store_true",
+                        help="all paths into the table of docs/internals/performance.md")
     args = parser.parse_args()
+    if args.write and args.paths:
+        parser.error("--write counts all paths")
     unknown = set(args.paths) - set(load_paths())
     if unknown:
         parser.error(f"no such path: {', '.join(sorted(unknown))}")
@@ -75,12 +82,12 @@ def read_profile(file):
     return counts
 
 
-def is_c(path):
-    return path["client"].startswith("c")
+def is_python(path):
+    return path["client"] not in ("c", "c-tls", "server")
 
 
 def command_of(path, build, at, statements):
-    if not is_c(path):
+    if is_python(path):
         return [sys.executable, "-c", PROGRAM, at.uri, path["sql"], path["client"],
                 str(statements + WARM_UP)]
     trust = ["--tls-ca", at.ca_file] if at.ca_file else []
@@ -88,12 +95,27 @@ def command_of(path, build, at, statements):
             "--statements", str(statements), "--warm-up", str(WARM_UP), at.uri]
 
 
+def callgrind(out):
+    return ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}",
+            "--compress-strings=no", "--compress-pos=no"]
+
+
+def run(command):
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=RUN_SECONDS)
+
+
 def profile(path, build, at, statements, folder):
     out = folder / f"callgrind.{statements}"
-    command = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}",
-               "--compress-strings=no", "--compress-pos=no"]
-    command += command_of(path, build, at, statements)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=RUN_SECONDS)
+    run(callgrind(out) + command_of(path, build, at, statements))
+    return read_profile(out)
+
+
+def profile_server(path, build, statements, folder):
+    """kiln-canned writes its profile when it is stopped."""
+    out = folder / f"callgrind.{statements}"
+    program = server.find_program(build, "kiln-canned")
+    with server.running([*callgrind(out), program, "--port", "0"]) as at:
+        run(command_of(path, build, at, statements))
     return read_profile(out)
 
 
@@ -102,6 +124,9 @@ def count(path, build):
     n = path["statements"]
     with tempfile.TemporaryDirectory(prefix="mortar-bench-") as name:
         folder = Path(name)
+        if path["client"] == "server":
+            once, twice = (profile_server(path, build, count, folder) for count in (n, 2 * n))
+            return {key: (twice[key] - once[key]) / n for key in once.keys() | twice.keys()}
         tls = path["client"] == "c-tls"
         with server.canned_tls(build, folder) if tls else server.canned(build) as at:
             once = profile(path, build, at, n, folder)
@@ -129,12 +154,12 @@ def layer_of(key, names):
         return names.get(re.sub(r"\.\w+\.\d+$", "", function), "client")
     if library.startswith(("libc.", "ld-")):
         return "libc"
-    for name in ("liblz4", "libcurl", "libssl", "libcrypto"):
+    for name in ("liblz4", "libcurl", "libssl", "libcrypto", "libevent"):
         if library.startswith(name):
             return name.removeprefix("lib")
     if "python" in library:
         return "interpreter"
-    return "program" if library == "mortar_bench" else "other"
+    return "program" if library in ("mortar_bench", "kiln-canned") else "other"
 
 
 def by_layer(counts, names):
@@ -147,7 +172,7 @@ def by_layer(counts, names):
 def judged(path, layers):
     """What the limit is for: all of a C statement, and of a Python one what does not depend on the
     version of the interpreter."""
-    return sum(layers.values()) if is_c(path) else layers["extension"]
+    return layers["extension"] if is_python(path) else sum(layers.values())
 
 
 def report(name, path, counts, layers, functions):
@@ -159,18 +184,42 @@ def report(name, path, counts, layers, functions):
         print(f"    {value:>12,.0f}  {function if not function.startswith('0x') else library}")
 
 
+def table(measured):
+    """Layers down, paths across; layers in the order of the source, then the libraries."""
+    paths = load_paths()
+    found = {layer for layers in measured.values() for layer, count in layers.items() if count >= 1}
+    order = [layer for layer in (*LAYERS, "extension") if layer in found]
+    order += sorted(found - set(order))
+    lines = [["layer", *(path["what"] for path in paths.values())], ["---"] * (len(paths) + 1)]
+    for layer in order:
+        counts = (round(measured[name][layer]) for name in paths)
+        lines.append([layer, *(f"{count:,}" if count else "" for count in counts)])
+    lines.append(["**held to its limit**",
+                  *(f"{judged(path, measured[name]):,.0f}" for name, path in paths.items())])
+    lines.append(["**limit**", *(f"{path['limit']:,}" for path in paths.values())])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def with_table(page, measured):
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n\n{table(measured)}\n\n{END}{after}"
+
+
 def main():
     args = parse_arguments()
     names = layer_names(args.build)
-    over = []
+    over, measured = [], {}
     for name, path in load_paths().items():
         if args.paths and name not in args.paths:
             continue
         counts = count(path, args.build)
-        layers = by_layer(counts, names)
+        measured[name] = layers = by_layer(counts, names)
         report(name, path, counts, layers, args.functions)
         if judged(path, layers) > path["limit"]:
             over.append(name)
+    if args.write:
+        PAGE.write_text(with_table(PAGE.read_text(), measured))
     for name in over:
         print(f"over its limit: {name}", file=sys.stderr)
     return 1 if args.check and over else 0

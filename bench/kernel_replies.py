@@ -81,3 +81,12 @@ def options(settings, sql, server_ms):
         words += ["--reply-time", str(server_ms if path == f"{API}/statements" else 0)]
         words += ["--reply", f"{path}=200:application/json:{file}"]
     return words
+
+
+def options_or_why(settings, load, missing):
+    """The options for what a row does; none where they can't be made, and missing says why."""
+    try:
+        return options(settings, load.sql, load.server_ms)
+    except Skipped as why:
+        missing["kernel"] = str(why)
+        return []

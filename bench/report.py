@@ -40,17 +40,17 @@ COLUMNS = (
 # ---- Numbers and tables ------------------------------------------------------------------------
 
 
-def number(value):
-    """Three digits, or all that stand before the point."""
+def number(value, digits=3):
+    """So many digits, or all that stand before the point."""
     if value == 0:
         return "0"
     if abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return f"{value:.{digits}g}"
 
 
-def with_ends(ends, divisor=1):
-    median, least, most = (number(ends[key] / divisor) for key in ("median", "min", "max"))
+def with_ends(ends, divisor=1, digits=3):
+    median, least, most = (number(ends[key] / divisor, digits) for key in ("median", "min", "max"))
     return f"{median} ({least} to {most})"
 
 
@@ -66,7 +66,7 @@ def reach_table(rows):
             ends = row.get("summary", {}).get(reach["measure"])
             word = "met" if reach["met"] else "**missed**" if ends else "not measured"
             lines.append([f"`{row['name']}`", reach["reach"],
-                          with_ends(ends) if ends else "-", word])
+                          with_ends(ends, digits=4) if ends else "-", word])
     return table(["row", "reach", "median (min to max)", ""], lines)
 
 
@@ -110,9 +110,10 @@ def machine_text(results):
     machine, settings = results["machine"], results["settings"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     return (
-        f"{settings['date']}: {machine['cpu']}, {machine['cores']} cores, {machine['system']}, load "
-        f"{machine['load'][0]:g} at the start; {versions}. Up to {settings['rounds']} rounds of "
-        f"{settings['seconds']:g} s for each program."
+        f"{settings['date']}: {machine['cpu']}, {machine['cores']} cores, {machine['memory GB']} GB, "
+        f"{machine['system']}, load {machine['load'][0]:g} at the start; {versions}; Mortar as of commit "
+        f"{machine['commit']}. Up to {settings['rounds']} rounds of {settings['seconds']:g} s for each "
+        f"program, {settings['minutes']:g} minutes in all."
     )
 
 
@@ -167,7 +168,11 @@ def readme_block(results):
     lines.add("tls-connect", "opening a session over TLS with the system's CA bundle, 200 at once",
               "{cpu ms} ms CPU, {rss KB} KB", "{first cpu ms} ms, {first rss KB} KB for the first, "
               "which parses the bundle")
-    return table(["what", "Mortar", "beside it"], lines.lines)
+    return "\n\n".join([
+        table(["what", "Mortar", "beside it"], lines.lines),
+        "What was to be reached, as ratios of the same run ([the rows](docs/benchmarks.md)):",
+        reach_table(results["rows"]),
+    ])
 
 
 MAKERS = dict(zip(PAGES, (benchmarks_block, readme_block)))

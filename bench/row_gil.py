@@ -11,6 +11,7 @@ import dataclasses
 import os
 from dataclasses import dataclass
 
+import kernel_replies
 import server
 from clients import CLIENTS, Load, start_each
 from measures import Reach, Skipped
@@ -27,6 +28,7 @@ class GilRow:
     shown: tuple[str, ...] = (
         "mortar gil us",
         "connector gil us",
+        "kernel gil us",
         "mortar/connector gil",
         "mortar lock releases",
     )
@@ -36,11 +38,15 @@ class GilRow:
             raise Skipped("the counter needs a core of its own")
         load = dataclasses.replace(self.load, counter=max(os.sched_getaffinity(0)))
         stack.enter_context(server.pinned(min))
-        at = stack.enter_context(server.canned(settings.build))
-        started, missing = start_each(
-            self.clients, lambda client: CLIENTS[client](settings, at, load, stack)
+        missing, options = {}, []
+        if "kernel" in self.clients:
+            options = kernel_replies.options_or_why(settings, load, missing)
+        at = stack.enter_context(server.canned(settings.build, *options))
+        started, others = start_each(
+            [client for client in self.clients if client not in missing],
+            lambda client: CLIENTS[client](settings, at, load, stack),
         )
-        return (lambda: self.measure(started)), missing
+        return (lambda: self.measure(started)), missing | others
 
     def measure(self, started):
         measures = {}

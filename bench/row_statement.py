@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import kernel_replies
 import server
 from clients import CLIENTS, MODULES, Load, start_each
-from measures import Reach, Skipped
+from measures import Reach
 
 FOREIGN = ("connector", "kernel")
 
@@ -67,14 +67,9 @@ class StatementRow:
 
     def server_options(self, settings, missing):
         options = ["--server-time", str(self.load.server_ms)]
-        if "kernel" not in self.clients_of(settings):
-            return options
-        try:
-            replies = kernel_replies.options(settings, self.load.sql, self.load.server_ms)
-            return options + replies
-        except Skipped as why:
-            missing["kernel"] = str(why)
-            return options
+        if "kernel" in self.clients_of(settings):
+            options += kernel_replies.options_or_why(settings, self.load, missing)
+        return options
 
     def prepare(self, settings, stack):
         missing = {}

@@ -23,7 +23,6 @@ from row_statement import StatementRow
 from row_tls import TlsRow
 
 BATCHES = "SELECT * FROM rows_1000"
-WITHOUT_CORE = ("plain", "mortar", "connector", "kernel")
 
 
 def batches_row(threads, fetch, reaches=(), full=False, alone=False):
@@ -77,7 +76,6 @@ ROWS = (
         "4x200x20",
         "one-row statement, 4 processes of 200 threads, 20 ms server time",
         Load(threads=200, processes=4, server_ms=20),
-        clients=WITHOUT_CORE,
         reaches=(
             Reach("mortar/connector rate", at_least=20),
             Reach("mortar/kernel rate", at_least=10),
@@ -118,6 +116,13 @@ ROWS = (
             Reach("mortar lock releases", at_most=1.0),
             Reach("mortar/connector gil", at_most=0.01),
         ),
+    ),
+    GilRow(
+        "gil-batches",
+        "interpreter's lock held by 1,000 rows in 72 LZ4 batches, fetchall, 1 thread",
+        Load(BATCHES),
+        clients=("mortar", "connector", "kernel"),
+        full=True,
     ),
     MemoryRow(
         "memory",

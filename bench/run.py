@@ -87,14 +87,24 @@ def versions():
     return found
 
 
+def commit():
+    """What is measured; with a plus where the checkout has changes."""
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        command = ["git", "-C", ROOT, "describe", "--always", "--exclude=*", "--dirty=+"]
+        return subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL).strip()
+    return "unknown"
+
+
 def machine():
     release = ".".join(platform.release().split(".")[:2])
     return {
         "cpu": cpu_model(),
         "cores": os.cpu_count(),
+        "memory GB": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
         "system": f"{platform.system()} {release} {platform.machine()}",
         "load": [round(value, 2) for value in os.getloadavg()],
         "versions": versions(),
+        "commit": commit(),
     }
 
 
@@ -157,9 +167,10 @@ def print_verdict(results):
             print(f"{word:<8}{result['name']}: {reach['reach']}: {value}")
 
 
-def write_results(path, args, where, results):
+def write_results(path, args, where, results, minutes):
     path.parent.mkdir(parents=True, exist_ok=True)
-    settings = {"date": time.strftime("%Y-%m-%d"), "rounds": args.rounds, "seconds": args.seconds}
+    settings = {"date": time.strftime("%Y-%m-%d"), "rounds": args.rounds, "seconds": args.seconds,
+                "minutes": round(minutes, 1)}
     text = json.dumps({"machine": where, "settings": settings, "rows": results}, indent=1)
     path.write_text(text + "\n")
     print(f"\nwritten to {os.path.relpath(path)}")
@@ -167,7 +178,7 @@ def write_results(path, args, where, results):
 
 def main():
     args = parse_arguments()
-    where = machine()
+    where, begin = machine(), time.monotonic()
     print(f"{where['cpu']}, {where['cores']} cores, {where['system']}, load {where['load'][0]}")
     chosen = [row for row in rows.ROWS if row.name in (args.row or ()) or
               not args.row and (args.full or not row.full)]
@@ -175,7 +186,7 @@ def main():
     for row in chosen:
         results.append(run_row(row, args))
         print_row(row, results[-1])
-    write_results(args.out, args, where, results)
+    write_results(args.out, args, where, results, (time.monotonic() - begin) / 60)
     print_verdict(results)
     failed = any("problem" in result for result in results)
     unmet = any(not reach["met"] for result in results for reach in result["reaches"])

@@ -98,8 +98,9 @@ def test_kernel_gets_the_batches_of_the_table():
 # ---- Pages -------------------------------------------------------------------------------------
 
 RESULTS = {
-    "machine": {"cpu": "X", "cores": 2, "system": "Linux", "load": [0.5], "versions": {"Y": "1"}},
-    "settings": {"date": "2026-01-02", "rounds": 7, "seconds": 1.0},
+    "machine": {"cpu": "X", "cores": 2, "memory GB": 3, "system": "Linux", "load": [0.5], "versions": {"Y": "1"},
+                "commit": "0a1b2c3+"},
+    "settings": {"date": "2026-01-02", "rounds": 7, "seconds": 1.0, "minutes": 4.5},
     "rows": [
         {
             "name": "one",
@@ -128,6 +129,7 @@ def test_tables_show_medians_with_their_ends():
     assert "| Mortar, Python | 50 (1.25 to 99.9) |" in block
     assert "| `one` | r at most 1 | 2 (1 to 3) | **missed** |" in block
     assert "| `one` | s at most 1 | - | not measured |" in block
+    assert "2 cores, 3 GB, Linux" in block and "commit 0a1b2c3+" in block and "4.5 minutes" in block
     assert "the connector's kernel: not measured, it is not installed here." in block
     assert "Not measured: no server." in block
 

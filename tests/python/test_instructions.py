@@ -46,6 +46,21 @@ def test_a_path_over_its_limit_is_seen(tmp_path, monkeypatch):
     assert instructions.main() == 1
 
 
+def test_the_page_has_every_path_and_its_limit():
+    sys.path.insert(0, str(ROOT / "bench"))
+    import instructions
+
+    page = instructions.PAGE.read_text()
+    assert page.count(instructions.BEGIN) == page.count(instructions.END) == 1
+    rows = {line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:-1]]
+            for line in page.partition(instructions.BEGIN)[2].partition(instructions.END)[0].splitlines()
+            if line.startswith("|")}
+    assert rows["layer"] == [path["what"] for path in PATHS.values()]
+    assert rows["**limit**"] == [f"{path['limit']:,}" for path in PATHS.values()]
+    for held, path in zip(rows["**held to its limit**"], PATHS.values(), strict=True):
+        assert 0.9 * path["limit"] < int(held.replace(",", "")) <= path["limit"]
+
+
 def test_an_unknown_path_is_named():
     result = check("no-such-path")
     assert result.returncode == 2 and "no such path: no-such-path" in result.stderr
