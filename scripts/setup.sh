@@ -178,7 +178,7 @@ need_clients() { # LIST FOLDER COMMAND
 
 npm_install() {
   cp "$1" "$2"
-  (cd "$2" && npm install --silent --no-audit --no-fund --no-package-lock)
+  (cd "$2" && npm install --loglevel=error --no-audit --no-fund --no-package-lock)
 }
 
 maven_copy() {
