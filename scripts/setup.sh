@@ -133,8 +133,7 @@ need_mortar() {
   mv .venv/mortar.begun "$stamp"
 }
 
-# Real servers for tests; any Java from 17 on will do.
-want_java() { command -v java >/dev/null || wanted+=(default-jre-headless); }
+# ---- Real servers for tests -------------------------------------------------------------------
 
 need_spark() {
   local venv=${SPARK_THRIFT_VENV:-$PWD/build/spark-venv}
@@ -223,13 +222,12 @@ case ${1:-} in
     ;;
   spark)
     want_python
-    want_java
+    want_commands java java default-jre-headless
     need_packages "${wanted[@]}"
     need_spark
     ;;
   hive)
-    want_java
-    command -v mvn >/dev/null || wanted+=(maven)
+    want_commands java mvn "${java_packages[@]}"
     need_packages "${wanted[@]}"
     need_hive
     ;;
