@@ -81,6 +81,10 @@ class Cursor:
         table: str | None,
         column: str | None,
         table_types: Sequence[str] | None,
+        function: str | None = None,
+        foreign_catalog: str | None = None,
+        foreign_schema: str | None = None,
+        foreign_table: str | None = None,
     ) -> Self: ...
     def _submit(
         self,

@@ -14,6 +14,11 @@ static const struct {
     {"schemas", MORTAR_METADATA_SCHEMAS},
     {"tables", MORTAR_METADATA_TABLES},
     {"columns", MORTAR_METADATA_COLUMNS},
+    {"table_types", MORTAR_METADATA_TABLE_TYPES},
+    {"type_info", MORTAR_METADATA_TYPE_INFO},
+    {"functions", MORTAR_METADATA_FUNCTIONS},
+    {"primary_keys", MORTAR_METADATA_PRIMARY_KEYS},
+    {"foreign_keys", MORTAR_METADATA_CROSS_REFERENCE},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -21,6 +26,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 struct question {
   const char *kind;
   PyObject *catalog, *schema, *table, *column, *types;
+  PyObject *function, *foreign_catalog, *foreign_schema, *foreign_table;
   PyObject *type_list; /* counted */
   const char **type_texts;
   struct mortar_metadata metadata;
@@ -46,13 +52,25 @@ static int name_of(CursorObject *cur, const char *name, PyObject *given, const c
 static int fill_names(CursorObject *cur, struct question *q)
 {
   struct mortar_metadata *m = &q->metadata;
+  const struct {
+    const char *name;
+    PyObject *given;
+    const char **out;
+  } names[] = {
+      {"catalog_name", q->catalog, &m->catalog},
+      {"schema_name", q->schema, &m->schema},
+      {"table_name", q->table, &m->table},
+      {"column_name", q->column, &m->column},
+      {"function_name", q->function, &m->function},
+      {"foreign_catalog_name", q->foreign_catalog, &m->foreign_catalog},
+      {"foreign_schema_name", q->foreign_schema, &m->foreign_schema},
+      {"foreign_table_name", q->foreign_table, &m->foreign_table},
+  };
+  size_t i;
 
-  return name_of(cur, "catalog_name", q->catalog, &m->catalog) < 0 ||
-                 name_of(cur, "schema_name", q->schema, &m->schema) < 0 ||
-                 name_of(cur, "table_name", q->table, &m->table) < 0 ||
-                 name_of(cur, "column_name", q->column, &m->column) < 0
-             ? -1
-             : 0;
+  for (i = 0; i < sizeof names / sizeof *names; i++)
+    if (name_of(cur, names[i].name, names[i].given, names[i].out) < 0) return -1;
+  return 0;
 }
 
 static int fill_types(CursorObject *cur, struct question *q)
@@ -108,11 +126,15 @@ static int prepare(CursorObject *cur, void *question)
 
 PyObject *native_metadata(PyObject *op, PyObject *args)
 {
-  struct question q = {0};
+  struct question q = {.function = Py_None,
+                       .foreign_catalog = Py_None,
+                       .foreign_schema = Py_None,
+                       .foreign_table = Py_None};
   PyObject *result;
 
-  if (!PyArg_ParseTuple(args, "sOOOOO", &q.kind, &q.catalog, &q.schema, &q.table, &q.column,
-                        &q.types))
+  if (!PyArg_ParseTuple(args, "sOOOOO|OOOO", &q.kind, &q.catalog, &q.schema, &q.table, &q.column,
+                        &q.types, &q.function, &q.foreign_catalog, &q.foreign_schema,
+                        &q.foreign_table))
     return NULL;
   result = native_cursor_run((CursorObject *)op, prepare, &q, native_cursor_go);
   Py_XDECREF(q.type_list);

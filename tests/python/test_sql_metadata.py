@@ -378,3 +378,25 @@ def test_one_that_waits_is_given_up(faults, kiln):
     connection.close()
     with pytest.raises(sql.Error):
         waiting.result()
+
+
+def test_types_functions_and_keys(kiln):
+    """Their names are filters, each of its own call; what a server finds is the server's business."""
+    with connect(kiln) as connection, connection.cursor() as cursor:
+        assert {row.TABLE_TYPE for row in cursor.table_types()} == {"TABLE", "VIEW"}
+        types = {row.TYPE_NAME: row.DATA_TYPE for row in cursor.type_info()}
+        assert (types["INT"], types["STRING"]) == (4, 12)
+        assert [row.FUNCTION_NAME for row in cursor.functions(function_name="ab_")] == ["abs"]
+        assert cursor.functions(function_name="no such").fetchall() == []
+        cursor.execute("CREATE SCHEMA my_cat.keyed")
+        cursor.execute("CREATE TABLE my_cat.keyed.owner (id INT PRIMARY KEY, other INT)")
+        cursor.execute("CREATE TABLE my_cat.keyed.owned (id INT REFERENCES my_cat.keyed.owner (id))")
+        names = ("my_cat", "keyed", "owner")
+        assert [row.COLUMN_NAME for row in cursor.primary_keys(*names)] == ["id"]
+        assert cursor.primary_keys("my_cat", "keyed", "owne%").fetchall() == []
+        found = cursor.foreign_keys(*names, "my_cat", "keyed", "owned").fetchall()
+        assert [(row.PKCOLUMN_NAME, row.FKCOLUMN_NAME) for row in found] == [("id", "id")]
+        assert cursor.foreign_keys(*names, "my_cat", "keyed", "owner").fetchall() == []
+        with pytest.raises(sql.ProgrammingError, match="foreign_table_name"):
+            cursor.foreign_keys(*names, "my_cat", "keyed", "ow\0ned")
+        cursor.execute("DROP SCHEMA my_cat.keyed CASCADE")

@@ -185,6 +185,47 @@ class Cursor(_native.Cursor):
         catalog = self._catalog(catalog_name)
         return self._metadata("columns", catalog, schema_name, table_name, column_name, None)
 
+    def table_types(self) -> Self:
+        """The types that tables() may name."""
+        return self._metadata("table_types", None, None, None, None, None)
+
+    def type_info(self) -> Self:
+        """The SQL types that the server has."""
+        return self._metadata("type_info", None, None, None, None, None)
+
+    def functions(
+        self,
+        catalog_name: str | None = None,
+        schema_name: str | None = None,
+        function_name: str | None = None,
+    ) -> Self:
+        """The functions whose names fit, as with schemas()."""
+        catalog = self._catalog(catalog_name)
+        return self._metadata("functions", catalog, schema_name, None, None, None, function_name)
+
+    def primary_keys(
+        self,
+        catalog_name: str | None = None,
+        schema_name: str | None = None,
+        table_name: str | None = None,
+    ) -> Self:
+        """The columns of a table's primary key. Names are names here, not patterns."""
+        return self._metadata("primary_keys", catalog_name, schema_name, table_name, None, None)
+
+    def foreign_keys(
+        self,
+        catalog_name: str | None = None,
+        schema_name: str | None = None,
+        table_name: str | None = None,
+        foreign_catalog_name: str | None = None,
+        foreign_schema_name: str | None = None,
+        foreign_table_name: str | None = None,
+    ) -> Self:
+        """How the foreign table's columns refer to the primary key of the table. Names, not
+        patterns."""
+        return self._metadata("foreign_keys", catalog_name, schema_name, table_name, None, None, None,
+                              foreign_catalog_name, foreign_schema_name, foreign_table_name)
+
     def _catalog(self, name: str | None) -> str | None:
         if name is None or not self.connection._escape_catalog_name:
             return name
