@@ -669,3 +669,37 @@ def test_columns(place: Place, catalogue: str, cursor: sql.Cursor) -> None:
                          ("names", 2003, "array<string>", None, 3), ("at", 93, "TIMESTAMP", 29, 4)]  # fmt: skip
     assert [row.COLUMN_NAME for row in cursor.columns(None, "listed", "things", "n%")] == ["names"]
     assert len(cursor.columns(None, "listed", "things", None).fetchall()) == 4
+
+
+def test_table_types(place: Place, cursor: sql.Cursor) -> None:
+    """Hive names TABLE twice."""
+    found = [row.TABLE_TYPE for row in cursor.table_types()]
+    wanted = {"spark": ["TABLE", "VIEW"], "hive": ["INDEX_TABLE", "MATERIALIZED_VIEW", "TABLE", "TABLE", "VIEW"]}
+    assert sorted(found) == wanted[place.server]
+
+
+def test_type_info(place: Place, cursor: sql.Cursor) -> None:
+    found = {row.TYPE_NAME: row.DATA_TYPE for row in cursor.type_info()}
+    assert found.items() >= {"INT": 4, "STRING": 12, "DECIMAL": 3, "ARRAY": 2003, "MAP": 2000, "STRUCT": 2002}.items()
+    assert "TIMESTAMP_NTZ" not in found
+
+
+def test_functions(place: Place, cursor: sql.Cursor) -> None:
+    found = [row.FUNCTION_NAME for row in cursor.functions(function_name="ab%")]
+    assert any(name.endswith("abs") for name in found)
+    assert all(name.split(".")[-1].startswith("ab") for name in found)
+
+
+def test_keys(place: Place, catalogue: str, cursor: sql.Cursor) -> None:
+    """Spark has none, and says so of tables that are not there, too. It spells a column KEQ_SEQ."""
+    assert cursor.primary_keys(None, "listed", "things").fetchall() == []
+    assert columns_of(cursor)[4] == ("KEQ_SEQ" if place.server == "spark" else "KEY_SEQ")
+    if place.server == "spark":
+        assert cursor.primary_keys(None, "listed", "not_there").fetchall() == []
+        assert cursor.foreign_keys(None, "listed", "things", None, "listed", "cheap").fetchall() == []
+        return
+    cursor.execute("create table listed.owner (id int, primary key (id) disable novalidate rely)")
+    cursor.execute("create table listed.owned (ref int, constraint f foreign key (ref) references listed.owner (id) disable novalidate)")
+    assert [row.COLUMN_NAME for row in cursor.primary_keys(None, "listed", "owner")] == ["id"]
+    found = cursor.foreign_keys(None, "listed", "owner", None, "listed", "owned").fetchall()
+    assert [(row.PKCOLUMN_NAME, row.FKTABLE_NAME, row.FKCOLUMN_NAME) for row in found] == [("id", "owned", "ref")]
