@@ -324,3 +324,18 @@ def test_a_batch_that_lacks_rows_is_an_error(where):
                 with pytest.raises(sql.Error, match="lacks|begins"):
                     fetch()
     server.close()
+
+
+def without_count(batches):
+    batches[-1].rowCount = None
+
+
+def test_a_batch_without_a_count_is_an_error():
+    """It is not one of no rows, which would be left out."""
+    server = Server(SPARK_V8)
+    server.results["uncounted"] = Result("Arrow", False, without_count)
+    with connect(server.uri) as connection, connection.cursor() as cursor:
+        cursor.execute("uncounted")
+        with pytest.raises(sql.InvalidServerResponseError, match="has no bytes or no row count"):
+            cursor.fetchall()
+    server.close()

@@ -115,7 +115,8 @@ static enum mortar_status take_batches(const struct mtr_TRowSet *set, struct mtr
   if (!page->batches) return mtr_fail_nomem(err, "list of batches");
   for (i = 0; i < n; i++) {
     const struct mtr_TSparkArrowBatch *b = &set->arrow_batches.items[i];
-    if (!MTR_HAS(b, TSparkArrowBatch, batch) || b->row_count < 0)
+    if (!MTR_HAS(b, TSparkArrowBatch, batch) || !MTR_HAS(b, TSparkArrowBatch, row_count) ||
+        b->row_count < 0)
       return mtr_fail(err, MORTAR_PROTOCOL, "batch %zu of the page has no bytes or no row count",
                       i);
     if (b->row_count == 0) continue;
