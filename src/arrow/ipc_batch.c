@@ -313,7 +313,7 @@ static enum mortar_status check_message(const struct mtr_ipc_message *message,
   if (message->kind != MTR_IPC_BATCH)
     return mtr_fail(err, MORTAR_CORRUPT, "the Arrow message is no record batch");
   if (message->body.size && (uintptr_t)message->body.data % ALIGNMENT)
-    return mtr_fail(err, MORTAR_INVALID, "the Arrow message body is not aligned");
+    return mtr_fail(err, MORTAR_CORRUPT, "the Arrow message body is not aligned");
   return MORTAR_OK;
 }
 

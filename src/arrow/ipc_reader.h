@@ -37,7 +37,7 @@ MORTAR_MUST_USE enum mortar_status mtr_ipc_read_schema(struct mtr_span stream,
 /* Reads a RecordBatch message as a struct array whose buffers point into `body`, with no copy.
  * owner holds the memory of body; the array and each of its children keep one count of it until
  * they are released, so children may be moved out. One allocation for the whole batch. body must
- * be 8-byte aligned (64 is better): MORTAR_INVALID otherwise. A compressed body is decoded
+ * be 8-byte aligned (64 is better): MORTAR_CORRUPT otherwise. A compressed body is decoded
  * into memory of its own instead. */
 MORTAR_MUST_USE enum mortar_status mtr_ipc_read_batch(const struct mtr_arrow_schema *schema,
                                                       const struct mtr_ipc_message *message,

@@ -476,7 +476,7 @@ static void an_unaligned_body_is_the_callers_mistake(void **state)
                    MORTAR_OK);
   message.body.data += 4;
   message.body.size -= 4;
-  assert_int_equal(mtr_ipc_read_batch(&r.schema, &message, r.slab, &back, &err), MORTAR_INVALID);
+  assert_int_equal(mtr_ipc_read_batch(&r.schema, &message, r.slab, &back, &err), MORTAR_CORRUPT);
   message.kind = MTR_IPC_DICTIONARY;
   assert_int_equal(mtr_ipc_read_batch(&r.schema, &message, r.slab, &back, &err),
                    MORTAR_UNSUPPORTED);

@@ -339,3 +339,18 @@ def test_a_batch_without_a_count_is_an_error():
         with pytest.raises(sql.InvalidServerResponseError, match="has no bytes or no row count"):
             cursor.fetchall()
     server.close()
+
+
+def with_short_marker(batches):
+    """The end marker of old streams has four bytes: what follows it does not lie where it should."""
+    batches[-1].batch = bytes(4) + message(range(batches[-1].rowCount))
+
+
+def test_rows_that_lie_askew_are_the_servers_fault():
+    server = Server(SPARK_V8)
+    server.results["askew"] = Result("Arrow", False, with_short_marker)
+    with connect(server.uri) as connection, connection.cursor() as cursor:
+        cursor.execute("askew")
+        with pytest.raises(sql.InvalidServerResponseError, match="not aligned"):
+            cursor.fetchall()
+    server.close()
