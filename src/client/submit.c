@@ -119,6 +119,16 @@ static enum mortar_status asked(struct mortar_statement *stmt, enum mortar_statu
   return st;
 }
 
+/* What a question to the server begins with. */
+static enum mortar_status begin(struct mortar_session *session, const struct mortar_call *call,
+                                struct mtr_session_wait *wait, struct mtr_channel **channel,
+                                struct mortar_error *err)
+{
+  MTR_TRY(mtr_session_usable(session, err));
+  mtr_session_wait_init(wait, session, call);
+  return mtr_session_take(session, channel, err);
+}
+
 static enum mortar_status ask_once(struct mortar_statement *stmt, const struct mortar_call *call,
                                    struct mortar_error *err)
 {
@@ -128,9 +138,7 @@ static enum mortar_status ask_once(struct mortar_statement *stmt, const struct m
   struct mtr_session_wait wait;
   enum mortar_status st;
 
-  MTR_TRY(mtr_session_usable(session, err));
-  mtr_session_wait_init(&wait, session, call);
-  MTR_TRY(mtr_session_take(session, &channel, err));
+  MTR_TRY(begin(session, call, &wait, &channel, err));
   st = session->backend->poll(session->bs, channel, &sub->answer.operation, &wait.wait,
                               &sub->answer, &sub->failure);
   mtr_session_give(session, channel);
@@ -191,9 +199,7 @@ static enum mortar_status wait_and_take(struct mortar_statement *stmt,
   struct mtr_session_wait wait;
   enum mortar_status st;
 
-  MTR_TRY(mtr_session_usable(session, err));
-  mtr_session_wait_init(&wait, session, call);
-  MTR_TRY(mtr_session_take(session, &channel, err));
+  MTR_TRY(begin(session, call, &wait, &channel, err));
   st = mtr_statement_wait_for_end(session, channel, &wait.wait, &sub->answer, &sub->failure);
   if (st == MORTAR_OK) return make_result(stmt, &wait.wait, channel, out, err);
   mtr_session_give(session, channel);

@@ -16,22 +16,6 @@
 #define MESSAGE "\x80\x01\0\2\0\0\0\1x\0\0\0\1\x0b\0\0\0\0\0\5hello\0"
 enum { MESSAGE_SIZE = sizeof MESSAGE - 1 };
 
-static struct test_certs certs;
-
-static int make_certs(void **state)
-{
-  (void)state;
-  test_certs_make(&certs);
-  return 0;
-}
-
-static int remove_certs(void **state)
-{
-  (void)state;
-  test_certs_remove(&certs);
-  return 0;
-}
-
 /* What the server is told to do, and what it saw; one thread at a time. */
 struct script {
   enum mtr_wire wire;
@@ -93,8 +77,8 @@ static void start(struct bench *b, enum mtr_wire wire, bool tls)
   b->server.serve = serve;
   b->server.arg = &b->script;
   if (tls) {
-    b->server.cert = certs.cert;
-    b->server.key = certs.key;
+    b->server.cert = group_certs.cert;
+    b->server.key = group_certs.key;
   }
   loop_server_start(&b->server);
   net_rig_init(&b->rig, b->server.port);
@@ -103,7 +87,7 @@ static void start(struct bench *b, enum mtr_wire wire, bool tls)
   b->rig.options.password = "secret";
   b->rig.options.tls = tls;
   b->rig.options.host = tls ? "localhost" : "127.0.0.1";
-  b->rig.options.ca_file = tls ? certs.ca : NULL;
+  b->rig.options.ca_file = tls ? group_certs.ca : NULL;
   net_rig_open(&b->rig);
 }
 
@@ -260,5 +244,5 @@ int main(void)
       cmocka_unit_test(memory_may_run_out),
   };
 
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, group_certs_make, group_certs_remove);
 }

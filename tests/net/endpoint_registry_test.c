@@ -15,22 +15,6 @@
 #include "tests/net/test_certs.h"
 #include "tests/support/failing_alloc.h"
 
-static struct test_certs certs;
-
-static int make_certs(void **state)
-{
-  (void)state;
-  test_certs_make(&certs);
-  return 0;
-}
-
-static int remove_certs(void **state)
-{
-  (void)state;
-  test_certs_remove(&certs);
-  return 0;
-}
-
 static struct mtr_endpoint_options usual(void)
 {
   const struct mtr_endpoint_options options = {.host = "warehouse.test",
@@ -38,7 +22,7 @@ static struct mtr_endpoint_options usual(void)
                                                .tls = true,
                                                .verify_peer = true,
                                                .verify_host = true,
-                                               .ca_file = certs.ca,
+                                               .ca_file = group_certs.ca,
                                                .connect_timeout_ms = 1000,
                                                .idle_ms = 1000,
                                                .max_reply = 1 << 20};
@@ -70,10 +54,10 @@ static bool is_shared(const struct mtr_endpoint_options *a, const struct mtr_end
 static void equal_options_are_one(void **state)
 {
   struct mtr_endpoint_options a = usual(), b = usual();
-  char host[] = "warehouse.test", ca[sizeof certs.ca];
+  char host[] = "warehouse.test", ca[sizeof group_certs.ca];
 
   (void)state;
-  memcpy(ca, certs.ca, sizeof ca);
+  memcpy(ca, group_certs.ca, sizeof ca);
   b.host = host; /* the text counts, not where it is */
   b.ca_file = ca;
   assert_true(is_shared(&a, &b));
@@ -82,7 +66,7 @@ static void equal_options_are_one(void **state)
   assert_true(is_shared(&a, &b));
   a.tls = b.tls = false;
   assert_true(is_shared(&a, &b));
-  b.ca_file = certs.cert; /* nobody reads it */
+  b.ca_file = group_certs.cert; /* nobody reads it */
   assert_true(is_shared(&a, &b));
 }
 
@@ -100,7 +84,7 @@ static void any_difference_counts(void **state)
   others[2].tls = false;
   others[3].verify_peer = false;
   others[4].verify_host = false;
-  others[5].ca_file = certs.cert;
+  others[5].ca_file = group_certs.cert;
   others[6].ca_file = NULL;
   others[7].proxy = "http://proxy.test:3128";
   others[8].connect_timeout_ms = -1;
@@ -157,12 +141,12 @@ static void changed_ca_file(void **state)
   char path[128], command[400];
 
   (void)state;
-  (void)snprintf(path, sizeof path, "%s/changing.pem", certs.dir);
-  (void)snprintf(command, sizeof command, "cp %s %s", certs.ca, path);
+  (void)snprintf(path, sizeof path, "%s/changing.pem", group_certs.dir);
+  (void)snprintf(command, sizeof command, "cp %s %s", group_certs.ca, path);
   assert_int_equal(system(command), 0);
   options.ca_file = path;
   before = get(&options);
-  (void)snprintf(command, sizeof command, "cat %s >>%s", certs.cert, path);
+  (void)snprintf(command, sizeof command, "cat %s >>%s", group_certs.cert, path);
   assert_int_equal(system(command), 0);
   after = get(&options);
   assert_ptr_not_equal(after, before);
@@ -185,7 +169,7 @@ static void refused_options_are_not_kept(void **state)
   options.ca_file = "/nowhere/ca.pem";
   assert_int_equal(mtr_endpoint_get(&options, NULL, &endpoint, &err), MORTAR_TLS);
   assert_null(endpoint);
-  options.ca_file = certs.ca;
+  options.ca_file = group_certs.ca;
   assert_true(is_shared(&options, &options));
 }
 
@@ -368,5 +352,5 @@ int main(void)
                                      cmocka_unit_test(fork_while_another_thread_is_busy),
 #endif
                                      cmocka_unit_test(fork_starts_empty)};
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, group_certs_make, group_certs_remove);
 }

@@ -48,3 +48,19 @@ void test_certs_make(struct test_certs *certs)
 }
 
 void test_certs_remove(const struct test_certs *certs) { run("rm -r %s", certs->dir); }
+
+struct test_certs group_certs;
+
+int group_certs_make(void **state)
+{
+  (void)state;
+  test_certs_make(&group_certs);
+  return 0;
+}
+
+int group_certs_remove(void **state)
+{
+  (void)state;
+  test_certs_remove(&group_certs);
+  return 0;
+}

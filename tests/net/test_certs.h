@@ -13,4 +13,9 @@ struct test_certs {
 void test_certs_make(struct test_certs *certs);
 void test_certs_remove(const struct test_certs *certs);
 
+/* One set for all tests of a program: set-up and tear-down of the group. */
+extern struct test_certs group_certs;
+int group_certs_make(void **state);
+int group_certs_remove(void **state);
+
 #endif

@@ -17,27 +17,11 @@
 #include "tests/net/net_rig.h"
 #include "tests/net/test_certs.h"
 
-static struct test_certs certs;
-
-static int make_certs(void **state)
-{
-  (void)state;
-  test_certs_make(&certs);
-  return 0;
-}
-
-static int remove_certs(void **state)
-{
-  (void)state;
-  test_certs_remove(&certs);
-  return 0;
-}
-
 static void start_tls(struct loop_server *server)
 {
   if (!server->cert) {
-    server->cert = certs.cert;
-    server->key = certs.key;
+    server->cert = group_certs.cert;
+    server->key = group_certs.key;
   }
   loop_server_start(server);
 }
@@ -47,7 +31,20 @@ static void tls_rig(struct net_rig *rig, int port)
   net_rig_init(rig, port);
   rig->options.tls = true;
   rig->options.host = "localhost";
-  rig->options.ca_file = certs.ca;
+  rig->options.ca_file = group_certs.ca;
+}
+
+static void open_tls(struct loop_server *server, struct net_rig *rig)
+{
+  start_tls(server);
+  tls_rig(rig, server->port);
+  net_rig_open(rig);
+}
+
+static void close_tls(struct loop_server *server, struct net_rig *rig)
+{
+  net_rig_close(rig);
+  loop_server_stop(server);
 }
 
 /* One exchange that must fail before anything was sent. */
@@ -80,9 +77,7 @@ static void trusted_by_its_ca(void **state)
   int i;
 
   (void)state;
-  start_tls(&server);
-  tls_rig(&rig, server.port);
-  net_rig_open(&rig);
+  open_tls(&server, &rig);
   for (i = 0; i < 10; i++) {
     assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
     assert_memory_equal(rig.reply.body.data, "hello", 5);
@@ -119,8 +114,8 @@ static void certificate_for_another_host(void **state)
   struct net_rig rig;
 
   (void)state;
-  server.cert = certs.other;
-  server.key = certs.other_key;
+  server.cert = group_certs.other;
+  server.key = group_certs.other_key;
   start_tls(&server);
   tls_rig(&rig, server.port);
   expect_refusal(&rig, MORTAR_TLS, "'tls_verify_host'");
@@ -137,7 +132,7 @@ static void ca_from_the_environment(void **state)
 
   (void)state;
   start_tls(&server);
-  assert_int_equal(setenv("SSL_CERT_FILE", certs.ca, 1), 0);
+  assert_int_equal(setenv("SSL_CERT_FILE", group_certs.ca, 1), 0);
   tls_rig(&rig, server.port);
   rig.options.ca_file = NULL;
   expect_hello(&rig);
@@ -188,8 +183,7 @@ static void plain_request_on_a_tls_port(void **state)
   net_rig_open(&rig);
   assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_IO);
   assert_non_null(strstr(rig.err.message, "wants TLS"));
-  net_rig_close(&rig);
-  loop_server_stop(&server);
+  close_tls(&server, &rig);
 }
 
 /* openssl s_server for HTTP/2 only. It ends when its input does and when nobody reads its output,
@@ -214,7 +208,7 @@ static void h2_server_start(struct h2_server *server)
     (void)dup2(out[1], 1);
     (void)dup2(out[1], 2);
     (void)execlp("openssl", "openssl", "s_server", "-accept", "127.0.0.1:0", "-alpn", "h2", "-cert",
-                 certs.cert, "-key", certs.key, (char *)NULL);
+                 group_certs.cert, "-key", group_certs.key, (char *)NULL);
     _exit(127);
   }
   (void)close(in[0]);
@@ -261,14 +255,11 @@ static void http2_greeting(void **state)
   struct net_rig rig;
 
   (void)state;
-  start_tls(&server);
-  tls_rig(&rig, server.port);
-  net_rig_open(&rig);
+  open_tls(&server, &rig);
   assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_PROTOCOL);
   assert_int_equal(rig.err.outcome, MORTAR_OUTCOME_UNKNOWN);
   assert_non_null(strstr(rig.err.message, "HTTP/2 only"));
-  net_rig_close(&rig);
-  loop_server_stop(&server);
+  close_tls(&server, &rig);
 }
 
 static void silent_handshake(void **state)
@@ -293,8 +284,7 @@ static void silent_handshake(void **state)
   assert_int_equal(rig.err.outcome, MORTAR_OUTCOME_NOT_SENT);
   net_alarm_join(alarm);
   mortar_wake_free(wake);
-  net_rig_close(&rig);
-  loop_server_stop(&server);
+  close_tls(&server, &rig);
 }
 
 /* ---- Sessions, sizes, forks, threads ------------------------------------------------------- */
@@ -317,9 +307,7 @@ static void sessions_are_resumed(void **state)
   struct mtr_lease *second;
 
   (void)state;
-  start_tls(&server);
-  tls_rig(&rig, server.port);
-  net_rig_open(&rig);
+  open_tls(&server, &rig);
   assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
   assert_int_equal(atomic_load(&resumed), 0);
   assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
@@ -329,8 +317,7 @@ static void sessions_are_resumed(void **state)
   rig.lease = second;
   assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
   assert_int_equal(atomic_load(&resumed), 2);
-  net_rig_close(&rig);
-  loop_server_stop(&server);
+  close_tls(&server, &rig);
 }
 
 /* The goodbye of TLS comes in the packet of the reply, and the connection beneath stays open: only
@@ -356,16 +343,13 @@ static void a_goodbye_behind_the_reply_is_seen(void **state)
   struct net_rig rig;
 
   (void)state;
-  start_tls(&server);
-  tls_rig(&rig, server.port);
-  net_rig_open(&rig);
+  open_tls(&server, &rig);
   assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
   assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
   mtr_lease_stats(rig.lease, &stats);
   assert_int_equal(stats.stale, 1);
   assert_int_equal(stats.connects, 2);
-  net_rig_close(&rig);
-  loop_server_stop(&server);
+  close_tls(&server, &rig);
 }
 
 /* The descriptor does not show what OpenSSL holds, so nothing may be waited for while it does: this
@@ -392,15 +376,12 @@ static void many_records_in_a_packet(void **state)
   int i;
 
   (void)state;
-  start_tls(&server);
-  tls_rig(&rig, server.port);
-  net_rig_open(&rig);
+  open_tls(&server, &rig);
   for (i = 0; i < 20; i++) {
     assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
     assert_int_equal(rig.reply.body.size, 20100);
   }
-  net_rig_close(&rig);
-  loop_server_stop(&server);
+  close_tls(&server, &rig);
 }
 
 enum { LARGE = 3000000 };
@@ -428,9 +409,7 @@ static void large_messages(void **state)
   int i;
 
   (void)state;
-  start_tls(&server);
-  tls_rig(&rig, server.port);
-  net_rig_open(&rig);
+  open_tls(&server, &rig);
   for (i = 0; i < 2; i++) {
     struct mtr_buf *body = mtr_lease_body(rig.lease);
     assert_int_equal(mtr_buf_reserve(body, LARGE, NULL), MORTAR_OK);
@@ -441,8 +420,7 @@ static void large_messages(void **state)
     assert_int_equal(rig.reply.body.size, LARGE);
     assert_int_equal(rig.reply.body.data[LARGE - 1], 'y');
   }
-  net_rig_close(&rig);
-  loop_server_stop(&server);
+  close_tls(&server, &rig);
 }
 
 static void fork_with_an_open_lease(void **state)
@@ -454,9 +432,7 @@ static void fork_with_an_open_lease(void **state)
   int status = -1;
 
   (void)state;
-  start_tls(&server);
-  tls_rig(&rig, server.port);
-  net_rig_open(&rig);
+  open_tls(&server, &rig);
   assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
   child = fork();
   if (child == 0) {
@@ -470,8 +446,7 @@ static void fork_with_an_open_lease(void **state)
   mtr_lease_stats(rig.lease, &stats);
   assert_int_equal(stats.connects, 1);
   assert_int_equal(stats.stale, 0);
-  net_rig_close(&rig);
-  loop_server_stop(&server);
+  close_tls(&server, &rig);
 }
 
 /* ---- Client certificates ------------------------------------------------------------------- */
@@ -479,7 +454,7 @@ static void fork_with_an_open_lease(void **state)
 static void strict_rig(struct loop_server *server, struct net_rig *rig)
 {
   server->serve = loop_serve_hello;
-  server->client_ca = certs.ca;
+  server->client_ca = group_certs.ca;
   start_tls(server);
   tls_rig(rig, server->port);
 }
@@ -491,13 +466,12 @@ static void a_client_certificate_opens_the_door(void **state)
 
   (void)state;
   strict_rig(&server, &rig);
-  rig.options.client_cert_file = certs.cert;
-  rig.options.client_key_file = certs.locked_key;
+  rig.options.client_cert_file = group_certs.cert;
+  rig.options.client_key_file = group_certs.locked_key;
   rig.options.client_key_password = "open sesame";
   net_rig_open(&rig);
   assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_OK);
-  net_rig_close(&rig);
-  loop_server_stop(&server);
+  close_tls(&server, &rig);
 }
 
 static void a_wrong_key_password_names_the_options(void **state)
@@ -507,8 +481,8 @@ static void a_wrong_key_password_names_the_options(void **state)
 
   (void)state;
   strict_rig(&server, &rig);
-  rig.options.client_cert_file = certs.cert;
-  rig.options.client_key_file = certs.locked_key;
+  rig.options.client_cert_file = group_certs.cert;
+  rig.options.client_key_file = group_certs.locked_key;
   rig.options.client_key_password = "close sesame";
   expect_refusal(&rig, MORTAR_TLS, "'tls_client_key_password'");
   assert_null(strstr(rig.err.message, "sesame"));
@@ -541,8 +515,8 @@ static int connect_with_a_locked_key(int port_fd)
 
   if (setsid() < 0 || read(port_fd, &port, sizeof port) != sizeof port) return 2;
   tls_rig(&rig, port);
-  rig.options.client_cert_file = certs.cert;
-  rig.options.client_key_file = certs.locked_key;
+  rig.options.client_cert_file = group_certs.cert;
+  rig.options.client_key_file = group_certs.locked_key;
   offer_password(&out);
   net_rig_open(&rig);
   if (net_rig_exchange(&rig, 8000, NULL) != MORTAR_TLS) return 3;
@@ -556,7 +530,7 @@ static int connect_with_a_locked_key(int port_fd)
 /* The fork comes before the server's thread, which may hold a lock of the allocator. */
 static void a_key_without_its_password_is_not_asked_for(void **state)
 {
-  struct loop_server server = {.serve = loop_serve_hello, .client_ca = certs.ca};
+  struct loop_server server = {.serve = loop_serve_hello, .client_ca = group_certs.ca};
   int status = -1, ports[2];
   pid_t child;
 
@@ -584,8 +558,7 @@ static void a_missing_client_certificate_is_named(void **state)
   net_rig_open(&rig);
   assert_int_equal(net_rig_exchange(&rig, 8000, NULL), MORTAR_TLS);
   assert_non_null(strstr(rig.err.message, "'tls_client_cert_file'"));
-  net_rig_close(&rig);
-  loop_server_stop(&server);
+  close_tls(&server, &rig);
 }
 
 /* The alert of TLS 1.2 says as much as nothing. */
@@ -617,8 +590,7 @@ static void a_wish_that_comes_while_sending_is_named(void **state)
                          MORTAR_OK);
     if (!strstr(rig.err.message, "'tls_client_cert_file'")) fail_msg("%d: %s", i, rig.err.message);
   }
-  net_rig_close(&rig);
-  loop_server_stop(&server);
+  close_tls(&server, &rig);
 }
 
 /* Handshakes on several threads at once use one CA store and one set of sessions. */
@@ -628,12 +600,9 @@ static void threads_share_the_store(void **state)
   struct net_rig rig;
 
   (void)state;
-  start_tls(&server);
-  tls_rig(&rig, server.port);
-  net_rig_open(&rig);
+  open_tls(&server, &rig);
   assert_int_equal(net_rig_share(&rig, 4, 10), 4 * 10);
-  net_rig_close(&rig);
-  loop_server_stop(&server);
+  close_tls(&server, &rig);
 }
 
 int main(void)
@@ -662,5 +631,5 @@ int main(void)
                                      cmocka_unit_test(threads_share_the_store)};
   /* The server threads write to clients that are gone. */
   (void)signal(SIGPIPE, SIG_IGN);
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, group_certs_make, group_certs_remove);
 }
