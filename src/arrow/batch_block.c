@@ -14,14 +14,19 @@ struct mtr_batch_block {
   _Atomic int64_t count; /* arrays that are not released */
 };
 
-enum mortar_status mtr_batch_block_new(const struct mtr_arrow_schema *schema, struct mtr_slab *slab,
-                                       struct mtr_batch_parts *out, struct mortar_error *err)
+size_t mtr_batch_block_size(const struct mtr_arrow_schema *schema)
 {
   /* No overflow: MTR_SCHEMA_MAX_FIELDS bounds the nodes, and a node has at most 3 buffers. The
    * root has a validity buffer that is not among the schema's. */
-  size_t nodes = (size_t)schema->node_count, buffers = (size_t)schema->buffer_count + 1;
-  size_t size = sizeof *out->block + nodes * (sizeof(struct ArrowArray) + sizeof(void *)) +
-                buffers * sizeof(void *);
+  return sizeof(struct mtr_batch_block) +
+         (size_t)schema->node_count * (sizeof(struct ArrowArray) + sizeof(void *)) +
+         ((size_t)schema->buffer_count + 1) * sizeof(void *);
+}
+
+enum mortar_status mtr_batch_block_new(const struct mtr_arrow_schema *schema, struct mtr_slab *slab,
+                                       struct mtr_batch_parts *out, struct mortar_error *err)
+{
+  const size_t nodes = (size_t)schema->node_count, size = mtr_batch_block_size(schema);
   struct mtr_batch_block *block = mtr_slab_carve(slab, size);
   const bool carved = block != NULL;
 

@@ -22,6 +22,9 @@ struct mtr_batch_parts {
   const void **buffers;
 };
 
+/* The bytes of one block. */
+size_t mtr_batch_block_size(const struct mtr_arrow_schema *schema);
+
 /* Takes one count of slab, which must not be NULL. The parts are not zeroed. */
 MORTAR_MUST_USE enum mortar_status mtr_batch_block_new(const struct mtr_arrow_schema *schema,
                                                        struct mtr_slab *slab,

@@ -11,6 +11,9 @@
 #define JOIN_MAX ((size_t)8 << 30)
 #define SCRATCH_MAX ((size_t)1 << 30)
 
+/* Pieces of 256 batches at two levels, and some more. */
+enum { KEEP_SCRATCH = 16 * 1024 };
+
 /* A stretch of one array's rows; first counts from the start of its buffers. */
 struct piece {
   const struct ArrowArray *array;
@@ -19,7 +22,7 @@ struct piece {
 
 struct join {
   size_t n; /* pieces at every level */
-  struct mtr_arena scratch;
+  struct mtr_arena *scratch;
   struct mtr_batch_parts parts;
   uint8_t *room; /* where the next buffer goes; NULL while measuring */
   size_t size;   /* measured so far */
@@ -216,7 +219,7 @@ static void look_into(const struct join *j, const struct mtr_arrow_field *field,
 static enum mortar_status join_children(struct join *j, const struct mtr_arrow_field *field,
                                         const struct piece *pieces, struct ArrowArray *out)
 {
-  struct piece *inner = mtr_arena_alloc(&j->scratch, j->n, sizeof *inner);
+  struct piece *inner = mtr_arena_alloc(j->scratch, j->n, sizeof *inner);
   int64_t k;
 
   if (!inner) return mtr_fail_nomem(j->err, "pieces of batches");
@@ -263,18 +266,58 @@ static enum mortar_status run(struct join *j, const struct mtr_arrow_schema *sch
                               const struct ArrowArray *batches, struct mtr_slab *slab,
                               struct ArrowArray *out)
 {
-  struct piece *pieces = mtr_arena_alloc(&j->scratch, j->n, sizeof *pieces);
+  struct piece *pieces = mtr_arena_alloc(j->scratch, j->n, sizeof *pieces);
   size_t i;
 
   if (!pieces) return mtr_fail_nomem(j->err, "pieces of batches");
   for (i = 0; i < j->n; i++)
     pieces[i] = (struct piece){&batches[i], batches[i].offset, batches[i].length};
   MTR_TRY(join_field(j, &schema->root, pieces, NULL));
-  MTR_TRY(mtr_buf_reserve(&slab->buf, j->size, j->err));
+  /* The block goes behind the buffers. */
+  MTR_TRY(mtr_buf_reserve(
+      &slab->buf, j->size + mtr_slab_align(mtr_batch_block_size(schema)) + MTR_SLAB_ALIGNMENT,
+      j->err));
   slab->buf.size = j->size;
   MTR_TRY(mtr_batch_block_new(schema, slab, &j->parts, j->err));
   j->room = slab->buf.data;
   return join_field(j, &schema->root, pieces, out);
+}
+
+void mtr_joiner_init(struct mtr_joiner *joiner, const struct mortar_alloc *alloc)
+{
+  joiner->alloc = alloc;
+  joiner->slab = NULL;
+  mtr_arena_init(&joiner->scratch, alloc, SCRATCH_MAX);
+}
+
+void mtr_joiner_rest(struct mtr_joiner *joiner)
+{
+  mtr_slab_rest(&joiner->slab);
+  if (joiner->scratch.total > KEEP_SCRATCH) mtr_arena_fini(&joiner->scratch);
+}
+
+void mtr_joiner_fini(struct mtr_joiner *joiner)
+{
+  mtr_slab_unref(joiner->slab);
+  joiner->slab = NULL;
+  mtr_arena_fini(&joiner->scratch);
+}
+
+enum mortar_status mtr_joiner_join(struct mtr_joiner *joiner, const struct mtr_arrow_schema *schema,
+                                   const struct ArrowArray *batches, size_t n,
+                                   struct ArrowArray *out, struct mortar_error *err)
+{
+  struct join j = {.n = n, .scratch = &joiner->scratch, .err = err};
+  enum mortar_status st;
+
+  memset(out, 0, sizeof *out);
+  mtr_arena_reset(&joiner->scratch);
+  MTR_TRY(mtr_slab_renew(&joiner->slab, joiner->alloc, JOIN_MAX, err));
+  st = run(&j, schema, batches, joiner->slab, out);
+  if (st == MORTAR_OK) return MORTAR_OK;
+  mtr_batch_block_free(j.parts.block);
+  out->release = NULL;
+  return st;
 }
 
 enum mortar_status mtr_arrow_join(const struct mtr_arrow_schema *schema,
@@ -282,22 +325,11 @@ enum mortar_status mtr_arrow_join(const struct mtr_arrow_schema *schema,
                                   const struct mortar_alloc *alloc, struct ArrowArray *out,
                                   struct mortar_error *err)
 {
-  struct join j = {.n = n, .err = err};
-  struct mtr_batch_block *block;
-  struct mtr_slab *slab = NULL;
+  struct mtr_joiner joiner;
   enum mortar_status st;
 
-  memset(out, 0, sizeof *out);
-  mtr_arena_init(&j.scratch, alloc, SCRATCH_MAX);
-  MTR_GOTO(mtr_slab_new(alloc, JOIN_MAX, &slab, err));
-  MTR_GOTO(run(&j, schema, batches, slab, out));
-done:
-  block = j.parts.block;
-  if (st != MORTAR_OK) {
-    mtr_batch_block_free(block);
-    out->release = NULL;
-  }
-  mtr_slab_unref(slab);
-  mtr_arena_fini(&j.scratch);
+  mtr_joiner_init(&joiner, alloc);
+  st = mtr_joiner_join(&joiner, schema, batches, n, out, err);
+  mtr_joiner_fini(&joiner); /* the batch keeps its own count */
   return st;
 }

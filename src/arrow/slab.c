@@ -6,7 +6,11 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-enum { CARVE_ALIGNMENT = 16 };
+enum {
+  CARVE_ALIGNMENT = 16,
+  KEEP_UNUSED = 32 * 1024, /* kept however little of it is used */
+  MOST_UNUSED = 8          /* of a larger one at least an eighth must be */
+};
 
 enum mortar_status mtr_slab_new(const struct mortar_alloc *alloc, size_t max, struct mtr_slab **out,
                                 struct mortar_error *err)
@@ -22,9 +26,24 @@ enum mortar_status mtr_slab_new(const struct mortar_alloc *alloc, size_t max, st
   return MORTAR_OK;
 }
 
+static size_t round_up(size_t size)
+{
+  return (size + CARVE_ALIGNMENT - 1) / CARVE_ALIGNMENT * CARVE_ALIGNMENT;
+}
+
+enum mortar_status mtr_slab_reserve(struct mtr_slab *slab, size_t count, size_t size,
+                                    struct mortar_error *err)
+{
+  /* The end of the capacity need not be aligned. */
+  const size_t piece = round_up(size), used = slab->buf.size + CARVE_ALIGNMENT;
+
+  if (used > MTR_SLAB_KEEP || count > (MTR_SLAB_KEEP - used) / piece) return MORTAR_OK;
+  return mtr_buf_reserve(&slab->buf, count * piece + CARVE_ALIGNMENT, err);
+}
+
 void *mtr_slab_carve(struct mtr_slab *slab, size_t size)
 {
-  const size_t rounded = (size + CARVE_ALIGNMENT - 1) / CARVE_ALIGNMENT * CARVE_ALIGNMENT;
+  const size_t rounded = round_up(size);
   const size_t capacity = slab->buf.capacity / CARVE_ALIGNMENT * CARVE_ALIGNMENT;
 
   if (capacity < slab->carved || capacity - slab->carved < rounded ||
@@ -41,6 +60,25 @@ bool mtr_slab_reuse(struct mtr_slab *slab)
   mtr_buf_reset(&slab->buf);
   slab->carved = 0;
   return true;
+}
+
+enum mortar_status mtr_slab_renew(struct mtr_slab **slab, const struct mortar_alloc *alloc,
+                                  size_t max, struct mortar_error *err)
+{
+  if (mtr_slab_reuse(*slab)) return MORTAR_OK;
+  mtr_slab_unref(*slab);
+  return mtr_slab_new(alloc, max, slab, err);
+}
+
+void mtr_slab_rest(struct mtr_slab **slab)
+{
+  const size_t used = *slab ? (*slab)->buf.size + (*slab)->carved : 0;
+
+  if (mtr_slab_reuse(*slab) && used <= MTR_SLAB_KEEP &&
+      ((*slab)->buf.capacity <= KEEP_UNUSED || (*slab)->buf.capacity / MOST_UNUSED <= used))
+    return;
+  mtr_slab_unref(*slab);
+  *slab = NULL;
 }
 
 struct mtr_slab *mtr_slab_ref(struct mtr_slab *slab)

@@ -1,13 +1,14 @@
 /* Decodes a page in windows and hands out its batches. Asks nobody for more bytes. */
 #include "client/page_reader.h"
 
+#include "arrow/batch_block.h"
 #include "base/alloc.h"
 #include "base/error.h"
 
 /* One decoded window; a single batch can't be larger. Servers make batches of a few MB. */
 #define WINDOW_MAX ((size_t)2 << 30)
 
-enum { FIRST_SPOTS = 8, KEEP_SLAB = 32 * 1024 };
+enum { FIRST_SPOTS = 8 };
 
 void mtr_page_reader_init(struct mtr_page_reader *rd, const struct mortar_alloc *alloc)
 {
@@ -19,10 +20,7 @@ void mtr_page_reader_rest(struct mtr_page_reader *rd)
 {
   if (rd->built.release) rd->built.release(&rd->built);
   rd->built.release = NULL;
-  if (rd->slab && (rd->slab->buf.capacity > KEEP_SLAB || !mtr_slab_reuse(rd->slab))) {
-    mtr_slab_unref(rd->slab);
-    rd->slab = NULL;
-  }
+  mtr_slab_rest(&rd->slab);
   memset(&rd->page, 0, sizeof rd->page);
   rd->packed_next = rd->spot_count = rd->spot_next = 0;
   rd->batch_number = 0;
@@ -101,15 +99,6 @@ static enum mortar_status build_own(struct mtr_page_reader *rd,
   return MORTAR_OK;
 }
 
-/* The last window's slab, if no array points into it any more. */
-static enum mortar_status empty_slab(struct mtr_page_reader *rd, struct mortar_error *err)
-{
-  if (mtr_slab_reuse(rd->slab)) return MORTAR_OK;
-  mtr_slab_unref(rd->slab);
-  rd->slab = NULL;
-  return mtr_slab_new(rd->alloc, WINDOW_MAX, &rd->slab, err);
-}
-
 enum mortar_status mtr_page_reader_decode(struct mtr_page_reader *rd,
                                           const struct mtr_arrow_schema *schema,
                                           struct mtr_channel *ch, size_t window_bytes,
@@ -119,7 +108,8 @@ enum mortar_status mtr_page_reader_decode(struct mtr_page_reader *rd,
 
   if (rd->page.own_rows > 0) return build_own(rd, schema, err);
   rd->spot_count = rd->spot_next = 0;
-  MTR_TRY(empty_slab(rd, err));
+  /* The last window's slab, if no array points into it any more. */
+  MTR_TRY(mtr_slab_renew(&rd->slab, rd->alloc, WINDOW_MAX, err));
   while (rd->packed_next < rd->page.batch_count) {
     st = decode_batch(rd, ch, &rd->page.batches[rd->packed_next], err);
     if (st != MORTAR_OK) {
@@ -129,7 +119,8 @@ enum mortar_status mtr_page_reader_decode(struct mtr_page_reader *rd,
     rd->packed_next++;
     if (rd->slab->buf.size >= window_bytes) break;
   }
-  return MORTAR_OK;
+  /* One batch for each spot is what servers send. */
+  return mtr_slab_reserve(rd->slab, rd->spot_count, mtr_batch_block_size(schema), err);
 }
 
 /* Nothing is left in the spot: were all rows there? */

@@ -3,7 +3,6 @@
 
 #include <stdatomic.h>
 
-#include "arrow/join.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -228,6 +227,7 @@ static struct mortar_result *result_alloc(struct mortar_session *session,
     if (!res) return NULL;
     res->alloc = session->alloc;
     mtr_page_reader_init(&res->reader, &res->alloc);
+    mtr_joiner_init(&res->joiner, &res->alloc);
   }
   res->session = mtr_session_ref(session);
   res->channel = NULL;
@@ -273,6 +273,7 @@ void mtr_result_destroy(struct mortar_result *spare)
 
   if (!spare) return;
   mtr_page_reader_fini(&spare->reader);
+  mtr_joiner_fini(&spare->joiner);
   alloc = spare->alloc;
   mtr_free(&alloc, spare, sizeof *spare);
 }
@@ -284,6 +285,7 @@ void mortar_result_free(struct mortar_result *res)
   if (!res) return;
   let_go(res, CLOSE_GRACE_MS, NULL);
   mtr_page_reader_rest(&res->reader);
+  mtr_joiner_rest(&res->joiner);
   mtr_shape_unref(res->shape);
   session = res->session;
   mtr_result_destroy(atomic_exchange(&session->spare_result, res));
@@ -334,7 +336,7 @@ static enum mortar_status join_small(struct mortar_result *res, int64_t rows,
   st = take_small(res, rows, items, &n, err);
   if (st == MORTAR_OK && n == 1) return MORTAR_OK;
   out->release = NULL;
-  if (st == MORTAR_OK) st = mtr_arrow_join(&res->shape->schema, items, n, &res->alloc, out, err);
+  if (st == MORTAR_OK) st = mtr_joiner_join(&res->joiner, &res->shape->schema, items, n, out, err);
   for (i = 0; i < n; i++)
     items[i].release(&items[i]);
   return st;

@@ -3,6 +3,7 @@
 #ifndef MTR_CLIENT_RESULT_H
 #define MTR_CLIENT_RESULT_H
 
+#include "arrow/join.h"
 #include "client/page_reader.h"
 #include "client/session.h"
 
@@ -13,6 +14,7 @@ struct mortar_result {
   struct mtr_shape *shape;        /* counted */
   struct mtr_handle operation;
   struct mtr_page_reader reader;
+  struct mtr_joiner joiner;
   int64_t rows_loaded; /* declared in the pages so far */
   int64_t rows_affected;
   bool more, closed; /* as in mtr_answer */

@@ -72,6 +72,57 @@ static void corners_are_carved_while_there_is_room(void **state)
   mtr_slab_unref(slab);
 }
 
+static void room_for_corners_is_made(void **state)
+{
+  struct mtr_slab *slab;
+  int i;
+
+  (void)state;
+  assert_int_equal(mtr_slab_new(NULL, 10 << 20, &slab, NULL), MORTAR_OK);
+  assert_int_equal(mtr_buf_reserve(&slab->buf, 1001, NULL), MORTAR_OK);
+  slab->buf.size = 1001;
+  assert_int_equal(mtr_slab_reserve(slab, 72, 350, NULL), MORTAR_OK);
+  for (i = 0; i < 72; i++)
+    assert_non_null(mtr_slab_carve(slab, 350));
+  assert_true(mtr_slab_reuse(slab));
+  slab->buf.size = slab->buf.capacity;
+  assert_int_equal(mtr_slab_reserve(slab, SIZE_MAX / 2, 350, NULL), MORTAR_OK); /* too many */
+  assert_null(mtr_slab_carve(slab, 1));
+  mtr_slab_unref(slab);
+}
+
+static void rest_with(struct mtr_slab **slab, size_t capacity, size_t used)
+{
+  assert_int_equal(mtr_slab_renew(slab, NULL, 10 << 20, NULL), MORTAR_OK);
+  if (capacity > (*slab)->buf.capacity)
+    assert_int_equal(mtr_buf_reserve(&(*slab)->buf, capacity, NULL), MORTAR_OK);
+  (*slab)->buf.size = used;
+  mtr_slab_rest(slab);
+}
+
+static void what_is_large_is_kept_while_it_is_used(void **state)
+{
+  struct mtr_slab *slab = NULL, *other;
+
+  (void)state;
+  mtr_slab_rest(&slab);
+  assert_null(slab);
+  rest_with(&slab, 1000, 0);
+  assert_non_null(slab);
+  assert_int_equal(slab->buf.size, 0);
+  rest_with(&slab, 100000, 90000);
+  assert_non_null(slab);
+  rest_with(&slab, 0, 1000);
+  assert_null(slab);
+  rest_with(&slab, MTR_SLAB_KEEP + 1, MTR_SLAB_KEEP + 1);
+  assert_null(slab);
+  assert_int_equal(mtr_slab_renew(&slab, NULL, 1000, NULL), MORTAR_OK);
+  other = mtr_slab_ref(slab);
+  mtr_slab_rest(&slab); /* somebody may look at it */
+  assert_null(slab);
+  mtr_slab_unref(other);
+}
+
 static void *take_and_give(void *arg)
 {
   struct mtr_slab *slab = arg;
@@ -107,6 +158,8 @@ int main(void)
       cmocka_unit_test(the_last_count_frees),
       cmocka_unit_test(no_memory_gives_no_slab),
       cmocka_unit_test(corners_are_carved_while_there_is_room),
+      cmocka_unit_test(room_for_corners_is_made),
+      cmocka_unit_test(what_is_large_is_kept_while_it_is_used),
       cmocka_unit_test(any_thread_may_hold_a_count),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

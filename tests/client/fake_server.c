@@ -15,6 +15,7 @@
 #include "codec/thrift/message.h"
 #include "codec/thrift/metadata.h"
 #include "net/binary.h"
+#include "tests/arrow/sample.h"
 #include "tests/support/test.h"
 
 /* The server runs in the test's process but is not under test: a failure ends the program. */
@@ -39,6 +40,17 @@ static void import_schema(bool other, struct mtr_arena *arena, struct mtr_arrow_
 
   if (other) n.name = "m";
   must(mtr_arrow_schema_import(&root, arena, out, NULL));
+}
+
+static void write_every_type(const struct fake_batch *b, struct mtr_buf *out)
+{
+  struct ArrowArray root;
+  struct sample s;
+
+  sample_init(&s);
+  root = sample_batch(&s, (uint32_t)b->first + 1, b->rows, 0, 20);
+  must(mtr_ipc_write_batch(&s.schema, &root, 0, b->rows, out, NULL));
+  sample_fini(&s);
 }
 
 static void write_batch(const struct mtr_arrow_schema *schema, const struct fake_batch *b,
@@ -83,7 +95,10 @@ static void pack_batch(const struct fake_server *fs, const struct mtr_arrow_sche
   if (b->schema) must(mtr_ipc_write_schema(schema, &plain, NULL));
   for (i = 0; i < b->end_markers; i++)
     must(mtr_ipc_write_end(&plain, NULL));
-  write_batch(schema, b, &plain);
+  if (fs->every_type)
+    write_every_type(b, &plain);
+  else
+    write_batch(schema, b, &plain);
   if (fs->lz4)
     must(mtr_lz4_encode(mtr_buf_span(&plain), fs->checksum, out, NULL));
   else
@@ -185,11 +200,14 @@ static struct mtr_TGetResultSetMetadataResp *metadata(struct fake_server *fs, st
   struct mtr_TGetResultSetMetadataResp *m = mtr_arena_alloc(&r->arena, 1, sizeof *m);
   struct mtr_arrow_schema schema;
   struct mtr_buf bytes;
+  struct sample s;
 
+  sample_init(&s);
   import_schema(fs->other_schema, &r->arena, &schema);
   if (fs->table == FAKE_TABLE_DDL) schema.root.child_count = 0;
   mtr_buf_init(&bytes, NULL, "schema", 1 << 20);
-  must(mtr_ipc_write_schema(&schema, &bytes, NULL));
+  must(mtr_ipc_write_schema(fs->every_type ? &s.schema : &schema, &bytes, NULL));
+  sample_fini(&s);
   MTR_SET(m, TGetResultSetMetadataResp, status, good_status(r));
   if (fs->table != FAKE_TABLE_NONE && !(fs->lacks & FAKE_NO_SCHEMA))
     MTR_SET(m, TGetResultSetMetadataResp, schema, table_schema(fs, r));

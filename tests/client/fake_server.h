@@ -88,6 +88,7 @@ struct fake_server {
   int batch_count;
   _Atomic int pages; /* the batches are dealt out over the pages */
   bool lz4, checksum, other_schema;
+  bool every_type;       /* in place of n and s random columns, one of each Arrow type */
   enum fake_table table; /* the Thrift schema beside the Arrow schema */
   enum fake_more more;
   int empty_pages;      /* so many pages without rows come behind the last one with rows */

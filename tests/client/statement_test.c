@@ -431,25 +431,97 @@ static void memory_that_runs_out_anywhere_is_reported(void **state)
   fake_server_stop(&c.fs);
 }
 
-/* What one statement left serves the next: session, channel, statement, result, slab and arrays. */
-static void the_steady_state_allocates_nothing(void **state)
+struct steady {
+  int batches;
+  int64_t rows;   /* of each */
+  int64_t joined; /* at least so many in one batch; 0: as they come */
+  bool plain;     /* not compressed */
+  bool every_type;
+};
+
+static void run_and_count(struct client *c, const struct steady *how)
+{
+  struct mortar_result *res = NULL;
+  struct ArrowArray batch;
+  int64_t rows = 0;
+
+  assert_int_equal(mortar_query(c->session, "SELECT n, s", NULL, &res, &c->err), MORTAR_OK);
+  for (;;) {
+    assert_int_equal(mortar_result_next_joined(res, NULL, how->joined, &batch, &c->err), MORTAR_OK);
+    if (!batch.release) break;
+    rows += batch.length;
+    batch.release(&batch);
+  }
+  assert_int_equal(rows, how->batches * how->rows);
+  mortar_result_free(res);
+}
+
+static void check_steady(const struct steady *how)
 {
   struct failing_alloc fa;
   struct client c = {.session = NULL};
   long calls = 0;
-  int64_t rows;
   int i;
+
+  failing_alloc_init(&fa, 0);
+  fake_server_start(&c.fs);
+  fake_server_batches(&c.fs, how->batches, how->rows);
+  c.fs.lz4 = !how->plain;
+  c.fs.every_type = how->every_type;
+  assert_int_equal(client_open(&c, &fa.alloc, NULL, NULL), MORTAR_OK);
+  for (i = 0; i < 30; i++) {
+    if (i == 5) calls = fa.calls;
+    run_and_count(&c, how);
+  }
+  if (fa.calls != calls)
+    fail_msg("%d batches of %d rows, joined %d, plain %d, every type %d: %ld allocations",
+             how->batches, (int)how->rows, (int)how->joined, how->plain, how->every_type,
+             (long)fa.calls - calls);
+  client_stop(&c);
+  assert_int_equal(fa.live, 0);
+}
+
+/* What one statement left serves the next: session, channel, statement, result, slab and arrays. */
+static void the_steady_state_allocates_nothing(void **state)
+{
+  static const struct steady cases[] = {
+      {1, 3, 0, false, false},    {1, 3, 0, true, false},     {2, 14, 0, false, false},
+      {72, 14, 0, false, false},  {72, 14, 0, true, false},   {72, 14, 5000, false, false},
+      {72, 14, 100, true, false}, {1, 1000, 0, false, false}, {1, 100, 0, false, true},
+      {2, 50, 0, false, true},    {8, 10, 1000, false, true},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof cases / sizeof *cases; i++)
+    check_steady(&cases[i]);
+}
+
+/* The slab of a large reply is kept as long as the replies are large. */
+static void what_is_large_is_given_back(void **state)
+{
+  static const struct steady large = {72, 14, 0, true, false}, small = {1, 3, 0, true, false},
+                             huge = {100, 1000, 0, true, false};
+  struct failing_alloc fa;
+  struct client c = {.session = NULL};
+  long before, with_large;
 
   (void)state;
   failing_alloc_init(&fa, 0);
   fake_server_start(&c.fs);
+  c.fs.lz4 = false;
   assert_int_equal(client_open(&c, &fa.alloc, NULL, NULL), MORTAR_OK);
-  for (i = 0; i < 100; i++) {
-    if (i == 3) calls = fa.calls;
-    assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
-    assert_int_equal(rows, 3);
-  }
-  assert_int_equal(fa.calls, calls);
+  run_and_count(&c, &small);
+  fake_server_batches(&c.fs, 72, 14);
+  run_and_count(&c, &large);
+  with_large = fa.live_bytes;
+  fake_server_batches(&c.fs, 1, 3);
+  run_and_count(&c, &small);
+  before = fa.live_bytes;
+  assert_true(with_large - before > 48 * 1024); /* the slab is gone */
+  fake_server_batches(&c.fs, 100, 1000);
+  run_and_count(&c, &huge);
+  assert_true(fa.live_bytes - before < 512 * 1024); /* of 3 MB */
   client_stop(&c);
   assert_int_equal(fa.live, 0);
 }
@@ -531,6 +603,7 @@ int main(void)
       cmocka_unit_test(a_tick_is_not_forgotten),
       cmocka_unit_test(memory_that_runs_out_anywhere_is_reported),
       cmocka_unit_test(the_steady_state_allocates_nothing),
+      cmocka_unit_test(what_is_large_is_given_back),
       cmocka_unit_test(statements_side_by_side_share_no_memory),
       cmocka_unit_test(many_threads_share_a_session),
   };
