@@ -276,6 +276,43 @@ static void a_cut_stream_is_never_whole(void **state)
   sample_fini(&s);
 }
 
+/* Reads a batch of `have` under the schema of `told`. */
+static void check_counts(struct sample *told, struct sample *have)
+{
+  struct ArrowArray batch = sample_batch(have, 3, 5, 0, 30);
+  struct mtr_buf out;
+
+  mtr_buf_init(&out, NULL, "stream", MAX_STREAM);
+  assert_int_equal(mtr_ipc_write_schema(&told->schema, &out, NULL), MORTAR_OK);
+  assert_int_equal(mtr_ipc_write_batch(&have->schema, &batch, 0, 5, &out, NULL), MORTAR_OK);
+  if (have->schema.node_count != told->schema.node_count ||
+      have->schema.buffer_count != told->schema.buffer_count)
+    assert_int_equal(read_all(out.data, out.size), MORTAR_CORRUPT);
+  mtr_buf_fini(&out);
+}
+
+/* One column in place of another, one more and one fewer: also where what is told would fit. */
+static void a_batch_has_the_nodes_and_buffers_of_its_schema(void **state)
+{
+  int64_t a, b;
+
+  (void)state;
+  for (a = 0; a + 1 < 48; a++) {
+    struct sample one, two;
+    sample_init_some(&one, a, 1);
+    sample_init_some(&two, a, 2);
+    check_counts(&one, &two);
+    check_counts(&two, &one);
+    sample_fini(&two);
+    for (b = 0; b < 48; b++) {
+      sample_init_some(&two, b, 1);
+      check_counts(&one, &two);
+      sample_fini(&two);
+    }
+    sample_fini(&one);
+  }
+}
+
 static void break_each_byte(uint8_t *data, size_t size)
 {
   static const uint8_t values[] = {0x00, 0xFF, 0x7F, 0x80, 0x01};
@@ -899,6 +936,7 @@ int main(void)
       cmocka_unit_test(rows_out_of_range_are_refused),
       cmocka_unit_test(a_full_buffer_is_left_as_it_was),
       cmocka_unit_test(a_cut_stream_is_never_whole),
+      cmocka_unit_test(a_batch_has_the_nodes_and_buffers_of_its_schema),
       cmocka_unit_test(broken_bytes_never_lead_outside),
       cmocka_unit_test(every_allocation_may_fail),
       cmocka_unit_test(writing_survives_failing_allocations),
