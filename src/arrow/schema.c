@@ -21,6 +21,26 @@ int mtr_arrow_buffer_count(enum mtr_arrow_type type)
   return counts[mtr_arrow_layout_of(type)];
 }
 
+/* named: the names of the children belong to the type. Those of a list's items and a map's entries
+ * differ from writer to writer. */
+static bool same_type(const struct mtr_arrow_field *a, const struct mtr_arrow_field *b, bool named)
+{
+  int64_t i;
+
+  if (a->child_count != b->child_count || strcmp(a->format, b->format) != 0) return false;
+  for (i = 0; i < a->child_count; i++) {
+    const struct mtr_arrow_field *x = &a->children[i], *y = &b->children[i];
+    if (named && strcmp(x->name, y->name) != 0) return false;
+    if (!same_type(x, y, x->type == MTR_ARROW_STRUCT && a->type != MTR_ARROW_MAP)) return false;
+  }
+  return true;
+}
+
+bool mtr_arrow_schema_same_types(const struct mtr_arrow_schema *a, const struct mtr_arrow_schema *b)
+{
+  return same_type(&a->root, &b->root, false);
+}
+
 struct mtr_span mtr_arrow_metadata_get(const struct mtr_arrow_field *field, const char *key)
 {
   struct mtr_span want = mtr_span_text(key);

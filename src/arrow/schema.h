@@ -100,6 +100,11 @@ struct mtr_arrow_schema {
 enum mtr_arrow_layout mtr_arrow_layout_of(enum mtr_arrow_type type);
 int mtr_arrow_buffer_count(enum mtr_arrow_type type);
 
+/* True when both have the same types in the same order, nested ones and the names of a struct's
+ * fields included. The columns' own names may differ. */
+bool mtr_arrow_schema_same_types(const struct mtr_arrow_schema *a,
+                                 const struct mtr_arrow_schema *b);
+
 /* The value of a metadata key, or an empty span. */
 struct mtr_span mtr_arrow_metadata_get(const struct mtr_arrow_field *field, const char *key);
 

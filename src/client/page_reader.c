@@ -144,14 +144,23 @@ static enum mortar_status take_end(struct mtr_spot *spot, struct mortar_error *e
   return MORTAR_OK;
 }
 
+/* A batch may bring its schema. A backend that knows the result's only roughly judges the batch
+ * itself by what it finds in it. */
+static enum mortar_status take_schema(const struct mtr_page_reader *rd,
+                                      const struct mtr_shape *shape, struct mtr_span message,
+                                      struct mortar_error *err)
+{
+  return rd->page.read ? MORTAR_OK : mtr_shape_check(shape, message, err);
+}
+
 /* Takes one IPC message off the spot. out->release stays NULL for one without rows. */
 static enum mortar_status take_message(struct mtr_page_reader *rd, struct mtr_spot *spot,
-                                       const struct mtr_arrow_schema *schema,
-                                       struct ArrowArray *out, struct mortar_error *err)
+                                       const struct mtr_shape *shape, struct ArrowArray *out,
+                                       struct mortar_error *err)
 {
+  const uint8_t *bytes = rd->slab->buf.data + spot->offset;
   struct mtr_ipc_message message;
-  enum mortar_status st =
-      mtr_ipc_next(mtr_span_of(rd->slab->buf.data + spot->offset, spot->size), &message, err);
+  enum mortar_status st = mtr_ipc_next(mtr_span_of(bytes, spot->size), &message, err);
 
   if (st == MORTAR_MORE) return mtr_fail(err, MORTAR_CORRUPT, "the Arrow message is cut short");
   if (st != MORTAR_OK) return st;
@@ -159,11 +168,12 @@ static enum mortar_status take_message(struct mtr_page_reader *rd, struct mtr_sp
   spot->size -= message.size;
   if (message.kind == MTR_IPC_END) return take_end(spot, err);
   spot->ended = false;
-  if (message.kind == MTR_IPC_SCHEMA) return MORTAR_OK;
+  if (message.kind == MTR_IPC_SCHEMA)
+    return take_schema(rd, shape, mtr_span_of(bytes, message.size), err);
   if (message.kind != MTR_IPC_BATCH)
     return mtr_fail(err, MORTAR_UNSUPPORTED, "dictionary batches are not supported");
-  MTR_TRY(
-      (rd->page.read ? rd->page.read : mtr_ipc_read_batch)(schema, &message, rd->slab, out, err));
+  MTR_TRY((rd->page.read ? rd->page.read : mtr_ipc_read_batch)(&shape->schema, &message, rd->slab,
+                                                               out, err));
   if (out->length > spot->rows) mtr_arrow_truncate(out, spot->rows);
   spot->rows -= out->length;
   if (out->length == 0) out->release(out);
@@ -180,8 +190,7 @@ int64_t mtr_page_reader_peek(const struct mtr_page_reader *rd)
   return 0;
 }
 
-enum mortar_status mtr_page_reader_next(struct mtr_page_reader *rd,
-                                        const struct mtr_arrow_schema *schema,
+enum mortar_status mtr_page_reader_next(struct mtr_page_reader *rd, const struct mtr_shape *shape,
                                         struct ArrowArray *out, struct mortar_error *err)
 {
   *out = rd->built;
@@ -193,7 +202,7 @@ enum mortar_status mtr_page_reader_next(struct mtr_page_reader *rd,
       MTR_TRY(finish_spot(rd, spot, err));
       continue;
     }
-    st = take_message(rd, spot, schema, out, err);
+    st = take_message(rd, spot, shape, out, err);
     if (st != MORTAR_OK) {
       mtr_error_prefix(err, "batch %lld", (long long)rd->batch_number);
       return st;

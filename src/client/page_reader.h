@@ -7,12 +7,14 @@
  *
  * A page up to window_bytes is one window: then the channel is free as soon as the page is loaded.
  * Rows in a backend's own form become one batch, built whole.
+ * A Schema message before a batch must say what the result's does.
  * Declared row counts rule: a batch may hold more rows (they are cut), never fewer (an error). */
 #ifndef MTR_CLIENT_PAGE_READER_H
 #define MTR_CLIENT_PAGE_READER_H
 
 #include "arrow/ipc_reader.h"
 #include "client/backend.h"
+#include "client/shape.h"
 
 struct mtr_spot {
   size_t offset, size; /* in the slab */
@@ -56,7 +58,7 @@ int64_t mtr_page_reader_peek(const struct mtr_page_reader *rd);
 
 /* The next batch with rows; out->release NULL when the window is used up. */
 MORTAR_MUST_USE enum mortar_status mtr_page_reader_next(struct mtr_page_reader *rd,
-                                                        const struct mtr_arrow_schema *schema,
+                                                        const struct mtr_shape *shape,
                                                         struct ArrowArray *out,
                                                         struct mortar_error *err);
 

@@ -296,7 +296,7 @@ static enum mortar_status next_batch(struct mortar_result *res, const struct mtr
                                      struct ArrowArray *out, struct mortar_error *err)
 {
   for (;;) {
-    MTR_TRY(mtr_page_reader_next(&res->reader, &res->shape->schema, out, err));
+    MTR_TRY(mtr_page_reader_next(&res->reader, res->shape, out, err));
     if (out->release) return MORTAR_OK;
     if (mtr_page_reader_wants_decode(&res->reader))
       MTR_TRY(decode_window(res, err));
@@ -317,7 +317,7 @@ static enum mortar_status take_small(struct mortar_result *res, int64_t rows,
   for (*n = 1; *n < JOIN_MAX && sum < rows; (*n)++) {
     const int64_t next = mtr_page_reader_peek(&res->reader);
     if (next == 0 || next >= SMALL_ROWS) break;
-    MTR_TRY(mtr_page_reader_next(&res->reader, &res->shape->schema, &items[*n], err));
+    MTR_TRY(mtr_page_reader_next(&res->reader, res->shape, &items[*n], err));
     if (!items[*n].release) break;
     sum += items[*n].length;
   }

@@ -91,6 +91,23 @@ void mtr_shape_unref(struct mtr_shape *shape)
   mtr_free(&alloc, shape, sizeof *shape);
 }
 
+enum mortar_status mtr_shape_check(const struct mtr_shape *shape, struct mtr_span schema_message,
+                                   struct mortar_error *err)
+{
+  struct mtr_arrow_schema schema;
+  struct mtr_arena arena;
+  enum mortar_status st;
+
+  if (mtr_span_equal(shape->key, schema_message)) return MORTAR_OK;
+  mtr_arena_init(&arena, &shape->alloc, SHAPE_ARENA_MAX);
+  MTR_GOTO(mtr_ipc_read_schema(schema_message, &arena, &schema, err));
+  if (!mtr_arrow_schema_same_types(&shape->schema, &schema))
+    st = mtr_fail(err, MORTAR_CORRUPT, "its columns are not those of the result");
+done:
+  mtr_arena_fini(&arena);
+  return st;
+}
+
 void mtr_shape_cache_init(struct mtr_shape_cache *cache)
 {
   memset(cache, 0, sizeof *cache);

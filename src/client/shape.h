@@ -25,6 +25,13 @@ MORTAR_MUST_USE enum mortar_status mtr_shape_new(const struct mortar_alloc *allo
 struct mtr_shape *mtr_shape_ref(struct mtr_shape *shape);
 void mtr_shape_unref(struct mtr_shape *shape); /* NULL is fine */
 
+/* OK when a Schema message, as it may stand before a batch, says what the shape was made from, but
+ * for names of columns: a server that keeps results sends those of the statement that it first ran.
+ * CORRUPT when it does not. */
+MORTAR_MUST_USE enum mortar_status mtr_shape_check(const struct mtr_shape *shape,
+                                                   struct mtr_span schema_message,
+                                                   struct mortar_error *err);
+
 enum { MTR_SHAPE_CACHE_SIZE = 64 }; /* statements of one program are few; a scan of 64 is short */
 
 /* Most recently used first. Any thread; its lock is held for a scan and a move only. */

@@ -292,6 +292,43 @@ static void import_without_memory_fails_clean(void **state)
   sample_fini(&s);
 }
 
+/* What a column's child is called matters in a struct alone; what it is matters always. */
+static void check_child(const struct mtr_arrow_schema *a, const struct mtr_arrow_schema *b,
+                        const struct mtr_arrow_field *column)
+{
+  struct mtr_arrow_field *child = &column->children[0];
+  const struct mtr_arrow_field was = *child;
+
+  child->name = "renamed";
+  assert_int_equal(mtr_arrow_schema_same_types(a, b), column->type != MTR_ARROW_STRUCT);
+  *child = was;
+  child->format = "another type";
+  assert_false(mtr_arrow_schema_same_types(a, b));
+  *child = was;
+}
+
+static void types_are_compared_at_every_level(void **state)
+{
+  struct sample a, b;
+  int64_t i, nested = 0;
+
+  (void)state;
+  sample_init(&a);
+  sample_init(&b);
+  for (i = 0; i < b.schema.root.child_count; i++) {
+    b.schema.root.children[i].name = "renamed";
+    assert_true(mtr_arrow_schema_same_types(&a.schema, &b.schema));
+    if (!b.schema.root.children[i].child_count) continue;
+    check_child(&a.schema, &b.schema, &b.schema.root.children[i]);
+    nested++;
+  }
+  assert_true(nested > 3);
+  b.schema.root.child_count--;
+  assert_false(mtr_arrow_schema_same_types(&a.schema, &b.schema));
+  sample_fini(&a);
+  sample_fini(&b);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -304,6 +341,7 @@ int main(void)
       cmocka_unit_test(map_entries_and_keys_are_never_null),
       cmocka_unit_test(depth_is_limited),
       cmocka_unit_test(import_needs_a_struct),
+      cmocka_unit_test(types_are_compared_at_every_level),
       cmocka_unit_test(import_without_memory_fails_clean),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

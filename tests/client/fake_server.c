@@ -84,6 +84,30 @@ static void write_batch(const struct mtr_arrow_schema *schema, const struct fake
   free(valid);
 }
 
+/* schema has the columns n and s. */
+static void write_own_schema(const struct mtr_arrow_schema *schema, int how, struct mtr_buf *out)
+{
+  const struct mtr_arrow_field *n = &schema->root.children[0], *s = &schema->root.children[1];
+  struct mtr_arrow_field columns[3] = {*n, *s, *s};
+  struct mtr_arrow_schema own = *schema;
+
+  own.root.children = columns;
+  if (how == FAKE_SCHEMA_RENAMED) columns[0].name = "of another statement";
+  if (how == FAKE_SCHEMA_SWAPPED) {
+    columns[0] = *s;
+    columns[1] = *n;
+  }
+  if (how == FAKE_SCHEMA_OTHER_TYPE) {
+    columns[0].type = MTR_ARROW_DOUBLE; /* as wide as an INT64 */
+    columns[0].format = "g";
+  }
+  if (how == FAKE_SCHEMA_EXTRA) own.root.child_count = 3;
+  if (how == FAKE_SCHEMA_FEWER) own.root.child_count = 1;
+  if (how == FAKE_SCHEMA_EMPTY) own.root.child_count = 0;
+  must(mtr_ipc_write_schema(&own, out, NULL));
+  if (how == FAKE_SCHEMA_CUT) memset(out->data + out->size / 2, 0, out->size / 2);
+}
+
 static void pack_batch(const struct fake_server *fs, const struct mtr_arrow_schema *schema,
                        const struct fake_batch *b, struct mtr_buf *out)
 {
@@ -92,7 +116,7 @@ static void pack_batch(const struct fake_server *fs, const struct mtr_arrow_sche
   int i;
 
   mtr_buf_init(&plain, NULL, "plain batch", 1 << 28);
-  if (b->schema) must(mtr_ipc_write_schema(schema, &plain, NULL));
+  if (b->schema) write_own_schema(schema, b->schema, &plain);
   for (i = 0; i < b->end_markers; i++)
     must(mtr_ipc_write_end(&plain, NULL));
   if (fs->every_type)

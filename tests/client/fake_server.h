@@ -12,12 +12,25 @@
 
 enum { FAKE_BATCHES_MAX = 128 };
 
+/* What the Schema message before a batch says; the batch is as it is without. */
+enum fake_schema {
+  FAKE_SCHEMA_NONE,
+  FAKE_SCHEMA_SAME,
+  FAKE_SCHEMA_RENAMED,
+  FAKE_SCHEMA_SWAPPED,
+  FAKE_SCHEMA_OTHER_TYPE,
+  FAKE_SCHEMA_EXTRA,
+  FAKE_SCHEMA_FEWER,
+  FAKE_SCHEMA_EMPTY,
+  FAKE_SCHEMA_CUT /* half of the right one's flatbuffer is zeros */
+};
+
 struct fake_batch {
   int64_t first,
       rows; /* values of column n are first, first + 1, ...; s is "s<n>", null if n % 3 == 0 */
   int64_t declared; /* row count told to the client */
   int end_markers;  /* so many end-of-stream markers stand before the batch, inside its bytes */
-  bool schema;      /* a Schema message stands before it */
+  int schema;       /* enum fake_schema: a Schema message stands before it */
   int corrupt_at;   /* byte of the packed batch to change, counted from its end; -1: none */
 };
 

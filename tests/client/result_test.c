@@ -441,6 +441,35 @@ static void a_run_of_end_markers_is_not_walked(void **state)
   client_stop(&c);
 }
 
+/* Wherever the batch stands, and whatever the batch itself looks like. */
+static void a_schema_before_a_batch_must_be_the_results(void **state)
+{
+  static const int counts[] = {1, 2, 72};
+  struct client c;
+  int64_t rows;
+  size_t k, where;
+  int how;
+
+  (void)state;
+  client_start(&c);
+  for (k = 0; k < sizeof counts / sizeof *counts; k++)
+    for (where = 0; where < 3; where++)
+      for (how = FAKE_SCHEMA_SAME; how <= FAKE_SCHEMA_CUT; how++) {
+        const int at = (int)where * (counts[k] - 1) / 2;
+        const bool good = how == FAKE_SCHEMA_SAME || how == FAKE_SCHEMA_RENAMED;
+        char words[20];
+        fake_server_batches(&c.fs, counts[k], 5);
+        c.fs.batches[at].schema = how;
+        assert_int_equal(client_rows(&c, &rows), good ? MORTAR_OK : MORTAR_CORRUPT);
+        assert_int_equal(rows, good ? counts[k] * 5 : at * 5);
+        if (good) continue;
+        (void)snprintf(words, sizeof words, "batch %d: ", at);
+        assert_non_null(strstr(c.err.message, words));
+        assert_true(c.err.query_id[0] != '\0');
+      }
+  client_stop(&c);
+}
+
 static void a_corrupt_frame_anywhere_is_an_error(void **state)
 {
   struct client c;
@@ -563,7 +592,7 @@ static void arrow_without_an_arrow_schema(void **state)
       c.fs.pages = 3;
       assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
       assert_int_equal(rows, 99);
-      c.fs.batches[0].schema = true;
+      c.fs.batches[0].schema = FAKE_SCHEMA_SAME;
       assert_int_equal(client_rows(&c, &rows), MORTAR_OK);
       assert_int_equal(rows, 99);
       c.fs.other_schema = true;
@@ -749,6 +778,7 @@ int main(void)
       cmocka_unit_test(declared_row_counts_rule),
       cmocka_unit_test(an_end_marker_inside_a_batch_hides_no_rows),
       cmocka_unit_test(a_run_of_end_markers_is_not_walked),
+      cmocka_unit_test(a_schema_before_a_batch_must_be_the_results),
       cmocka_unit_test(a_corrupt_frame_anywhere_is_an_error),
       cmocka_unit_test(a_corrupt_message_never_loses_rows),
       cmocka_unit_test(a_large_page_is_decoded_in_windows),
