@@ -266,14 +266,18 @@ MORTAR_API void mortar_session_free(struct mortar_session *session);
 /* What a session did so far; counted when a call gives its connection back, retries and their waits
  * as they begin. */
 struct mortar_session_stats {
-  uint64_t statements;           /* executed, metadata calls and failed ones too */
-  uint64_t exchanges;            /* requests with their replies */
-  uint64_t connects;             /* connections opened */
-  uint64_t stale_connections;    /* found closed by the server before anything was sent */
-  uint64_t writes, waits, reads; /* system calls of the exchanges */
-  uint64_t schemas_derived;      /* results whose schema was not known yet */
-  uint64_t retries;              /* requests sent again, docs/retries.md */
-  uint64_t retry_wait_ms;        /* spent waiting before that */
+  uint64_t statements;        /* executed, metadata calls and failed ones too */
+  uint64_t exchanges;         /* requests with their replies */
+  uint64_t connects;          /* connections opened */
+  uint64_t stale_connections; /* found closed by the server before anything was sent */
+  uint64_t probes;            /* looks whether an idle connection is alive, a system call each */
+  uint64_t writes, reads;     /* sends of requests, receives of replies; probes are none of them */
+  uint64_t waits;             /* for the server; without TLS most are the receive itself */
+  uint64_t batches_decoded;   /* of rows; a page of Thrift columns is one */
+  uint64_t batches_joined;    /* small ones put together before they were handed out */
+  uint64_t schemas_derived;   /* results whose schema was not known yet */
+  uint64_t retries;           /* requests sent again, docs/retries.md */
+  uint64_t retry_wait_ms;     /* spent waiting before that */
 };
 
 /* Any thread. A NULL session gives zeros. */

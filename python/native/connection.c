@@ -144,6 +144,7 @@ static PlanObject *add_plan(ConnectionObject *conn, PyObject *key,
 {
   PlanObject *plan = native_plan_new(conn->state, result);
 
+  conn->plans_derived++;
   if (plan && PyDict_GET_SIZE(conn->plans) >= PLANS_MAX) {
     conn->last_plan = NULL;
     PyDict_Clear(conn->plans);
@@ -281,22 +282,55 @@ static PyObject *conn_session_id_hex(PyObject *op, PyObject *Py_UNUSED(ignored))
   return Py_NewRef(CONN(op)->session_id);
 }
 
+struct counter {
+  const char *name;
+  uint64_t value;
+};
+
+static PyObject *counters_dict(const struct counter *counters, size_t count)
+{
+  PyObject *dict = PyDict_New();
+  size_t i;
+
+  for (i = 0; dict && i < count; i++) {
+    PyObject *value = PyLong_FromUnsignedLongLong(counters[i].value);
+    if (!value || PyDict_SetItemString(dict, counters[i].name, value) < 0) Py_CLEAR(dict);
+    Py_XDECREF(value);
+  }
+  return dict;
+}
+
+static PyObject *show_stats(const ConnectionObject *conn, const struct mortar_session_stats *s)
+{
+  const struct counter counters[] = {
+      {"statements", s->statements},
+      {"exchanges", s->exchanges},
+      {"connects", s->connects},
+      {"stale_connections", s->stale_connections},
+      {"probes", s->probes},
+      {"writes", s->writes},
+      {"waits", s->waits},
+      {"reads", s->reads},
+      {"batches_decoded", s->batches_decoded},
+      {"batches_joined", s->batches_joined},
+      {"schemas_derived", s->schemas_derived},
+      {"plans_derived", conn->plans_derived},
+      {"retries", s->retries},
+      {"retry_wait_ms", s->retry_wait_ms},
+      {"lock_releases", conn->lock_releases},
+  };
+
+  return counters_dict(counters, sizeof counters / sizeof *counters);
+}
+
 static PyObject *conn_stats(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
-  struct mortar_session_stats s;
+  struct mortar_session_stats stats;
 
   if (native_connection_check(CONN(op), "Cannot read statistics of a closed connection") < 0)
     return NULL;
-  mortar_session_get_stats(CONN(op)->session, &s);
-  return Py_BuildValue(
-      "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "statements",
-      (unsigned long long)s.statements, "exchanges", (unsigned long long)s.exchanges, "connects",
-      (unsigned long long)s.connects, "stale_connections", (unsigned long long)s.stale_connections,
-      "writes", (unsigned long long)s.writes, "waits", (unsigned long long)s.waits, "reads",
-      (unsigned long long)s.reads, "schemas_derived", (unsigned long long)s.schemas_derived,
-      "retries", (unsigned long long)s.retries, "retry_wait_ms",
-      (unsigned long long)s.retry_wait_ms, "lock_releases",
-      (unsigned long long)CONN(op)->lock_releases);
+  mortar_session_get_stats(CONN(op)->session, &stats);
+  return show_stats(CONN(op), &stats);
 }
 
 static PyObject *conn_get_open(PyObject *op, void *closure)

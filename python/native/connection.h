@@ -19,6 +19,7 @@ typedef struct {
   uint64_t last_shape; /* of last_plan, which the dict holds */
   PlanObject *last_plan;
   struct native_log *log; /* NULL: nothing is to be logged */
+  uint64_t plans_derived; /* how often a shape had none yet */
   uint64_t lock_releases; /* how often a call let the interpreter's lock go */
   long long wait_ms;      /* the longest that a call may wait at a time; -1: the options' limits */
 } ConnectionObject;

@@ -29,6 +29,7 @@ struct mtr_channel {
   int32_t seqid;                  /* of the last message sent over it */
   const void *call;               /* what it was, for the backend: a pending reply answers it */
   struct mtr_lease_stats counted; /* what the session has already added up */
+  uint64_t batches_decoded;       /* of its replies, which the session has not added up yet */
 };
 
 /* watch must outlive the channel. */

@@ -113,8 +113,12 @@ done:
 /* Decodes what fits a window and frees the channel if that was all. */
 static enum mortar_status decode_window(struct mortar_result *res, struct mortar_error *err)
 {
+  const bool own = res->reader.page.own_rows > 0;
+  const size_t before = res->reader.packed_next;
+
   MTR_TRY(mtr_page_reader_decode(&res->reader, &res->shape->schema, res->channel,
                                  (size_t)res->session->options.window_bytes, err));
+  res->channel->batches_decoded += own ? 1 : res->reader.packed_next - before;
   if (!mtr_page_reader_wants_decode(&res->reader)) give_channel(res);
   return MORTAR_OK;
 }
@@ -339,6 +343,7 @@ static enum mortar_status join_small(struct mortar_result *res, int64_t rows,
   if (st == MORTAR_OK) st = mtr_joiner_join(&res->joiner, &res->shape->schema, items, n, out, err);
   for (i = 0; i < n; i++)
     items[i].release(&items[i]);
+  if (st == MORTAR_OK) atomic_fetch_add(&res->session->batches_joined, n);
   return st;
 }
 

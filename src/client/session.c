@@ -193,7 +193,7 @@ static bool other_process(const struct mortar_session *session)
 }
 
 /* Adds what the channel did since it was last here. Under the lock. */
-static void count_exchanges(struct mortar_session *session, struct mtr_channel *channel)
+static void count_up(struct mortar_session *session, struct mtr_channel *channel)
 {
   struct mtr_lease_stats *sum = &session->exchanges, *had = &channel->counted, now;
 
@@ -204,7 +204,10 @@ static void count_exchanges(struct mortar_session *session, struct mtr_channel *
   sum->waits += now.waits - had->waits;
   sum->reads += now.reads - had->reads;
   sum->stale += now.stale - had->stale;
+  sum->probes += now.probes - had->probes;
   *had = now;
+  session->batches_decoded += channel->batches_decoded;
+  channel->batches_decoded = 0;
 }
 
 void mtr_session_give(struct mortar_session *session, struct mtr_channel *channel)
@@ -218,7 +221,7 @@ void mtr_session_give(struct mortar_session *session, struct mtr_channel *channe
   }
   mtr_lease_trim(channel->lease);
   (void)pthread_mutex_lock(&session->lock);
-  count_exchanges(session, channel);
+  count_up(session, channel);
   keep = session->idle_count < IDLE_CHANNELS_MAX && !atomic_load(&session->closed);
   if (keep) {
     channel->next = session->idle;
@@ -234,7 +237,7 @@ void mtr_session_give(struct mortar_session *session, struct mtr_channel *channe
 static void anchor(struct mortar_session *session, struct mtr_channel *channel)
 {
   (void)pthread_mutex_lock(&session->lock);
-  count_exchanges(session, channel);
+  count_up(session, channel);
   session->anchor = channel;
   (void)pthread_mutex_unlock(&session->lock);
 }
@@ -317,6 +320,7 @@ void mortar_session_get_stats(const struct mortar_session *session,
   if (!s) return;
   out->statements = atomic_load(&s->statements);
   out->retries = atomic_load(&s->watch.counters.retries);
+  out->batches_joined = atomic_load(&s->batches_joined);
   out->retry_wait_ms = atomic_load(&s->watch.counters.wait_ms);
   (void)pthread_mutex_lock(&s->lock);
   out->exchanges = s->exchanges.exchanges;
@@ -325,6 +329,8 @@ void mortar_session_get_stats(const struct mortar_session *session,
   out->writes = s->exchanges.writes;
   out->waits = s->exchanges.waits;
   out->reads = s->exchanges.reads;
+  out->probes = s->exchanges.probes;
+  out->batches_decoded = s->batches_decoded;
   (void)pthread_mutex_unlock(&s->lock);
   (void)pthread_mutex_lock(&s->shapes.lock);
   out->schemas_derived = s->shapes.misses;

@@ -32,6 +32,8 @@ struct mortar_session {
   struct mortar_result *_Atomic spare_result;
   struct mtr_watch watch;
   struct mtr_lease_stats exchanges; /* summed up when channels come back; under the lock */
+  uint64_t batches_decoded;         /* the same */
+  _Atomic uint64_t batches_joined;  /* by then the channel may be back */
 };
 
 /* OK when the session is open and this process is the one that opened it. */

@@ -156,6 +156,7 @@ void mtr_exchange_resume(struct mtr_exchange *ex, int64_t deadline, int64_t now)
 static enum mtr_want probe(struct mtr_exchange *ex)
 {
   ex->phase = SEND;
+  ex->stats->probes++;
   if (ex->transport->ops->quiet(ex->transport)) return MTR_WANT_TIMER;
   ex->transport->ops->close(ex->transport);
   ex->stats->stale++;

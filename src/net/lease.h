@@ -76,10 +76,12 @@ MORTAR_MUST_USE enum mortar_status mtr_lease_resume(struct mtr_lease *lease,
 /* Gives the memory of unusually large buffers back. */
 void mtr_lease_trim(struct mtr_lease *lease);
 
-/* Counters for tests and mortar's statistics. waits counts polls, reads the receives for a reply
- * (not the probe), stale the connections replaced before anything was sent on them. */
+/* Counters for tests and mortar's statistics. waits counts polls, and receives that wait in their
+ * place; reads the receives for a reply, those too; probes the looks whether an old connection is
+ * alive, which are in no other counter; stale the connections replaced before anything was sent on
+ * them. */
 struct mtr_lease_stats {
-  uint64_t connects, exchanges, writes, waits, reads, stale;
+  uint64_t connects, exchanges, probes, writes, waits, reads, stale;
 };
 void mtr_lease_stats(const struct mtr_lease *lease, struct mtr_lease_stats *out);
 

@@ -147,6 +147,7 @@ static void steady_state(void **state)
   assert_int_equal(after.writes - before.writes, 100);
   assert_int_equal(after.waits - before.waits, 100);
   assert_int_equal(after.reads - before.reads, 100);
+  assert_int_equal(after.probes - before.probes, 100);
   net_rig_close(&rig);
   loop_server_stop(&server);
 }
