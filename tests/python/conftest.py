@@ -6,6 +6,7 @@ skipped, by name, where it is not set.
 MORTAR_SEED repeats the random tests of a run: the head of each run's output shows it.
 """
 
+import contextlib
 import os
 import pathlib
 import random
@@ -73,6 +74,18 @@ def wait_for_uri(process, ready, log, seconds=60):
             return uri.group()
         time.sleep(0.05)
     pytest.fail(f"Kiln did not start:\n{log.read_text()}")
+
+
+@contextlib.contextmanager
+def canned(*options):
+    """The address of a kiln-canned of its own, which must end cleanly."""
+    process = subprocess.Popen([built("**/kiln-canned"), *options], stdout=subprocess.PIPE, text=True)
+    try:
+        yield process.stdout.readline().split()[-1]
+    finally:
+        process.terminate()
+        assert process.wait(timeout=10) == 0
+        process.stdout.close()
 
 
 @pytest.fixture(scope="session")

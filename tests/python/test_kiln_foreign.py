@@ -21,13 +21,12 @@ import datetime
 import decimal
 import json
 import os
-import subprocess
 import urllib.parse
 import urllib.request
 from importlib.util import find_spec
 
+import conftest
 import pytest
-from conftest import built
 
 hive = pytest.importorskip("pyhive.hive")
 impala = pytest.importorskip("impala.dbapi")
@@ -46,13 +45,8 @@ def canned():
     """The address of a kiln-canned."""
     if "MORTAR_BUILD" not in os.environ:
         pytest.skip("MORTAR_BUILD is not set")
-    process = subprocess.Popen([built("**/kiln-canned")], stdout=subprocess.PIPE, text=True)
-    try:
-        yield process.stdout.readline().split()[-1]
-    finally:
-        process.terminate()
-        assert process.wait(timeout=10) == 0
-        process.stdout.close()
+    with conftest.canned() as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

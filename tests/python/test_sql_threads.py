@@ -129,19 +129,6 @@ def test_python_runs_while_rows_are_made(connection):
     assert len(seen - {1, 400000}) >= 3, "nobody else ran meanwhile"
 
 
-def test_a_one_row_statement_lets_the_lock_go_once(connection):
-    cursor = connection.cursor()
-    cursor.execute("SELECT 1").fetchall()
-    before = connection.stats()
-    for _ in range(10):
-        cursor.execute("SELECT 1")
-        cursor.fetchall()
-    after = connection.stats()
-    assert after["lock_releases"] - before["lock_releases"] == 10
-    assert after["exchanges"] - before["exchanges"] == 10
-    assert after["schemas_derived"] == before["schemas_derived"]
-
-
 def run_python(code, *arguments):
     """What a program with these lines says; it finds this folder's modules."""
     head = f"import sys\nsys.path[:0] = [{str(ROOT / 'tests' / 'python')!r}]\n"
