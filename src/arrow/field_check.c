@@ -143,5 +143,5 @@ void mtr_schema_count(struct mtr_arrow_schema *schema)
 
 enum mortar_status mtr_schema_nomem(const struct mtr_arena *arena, struct mortar_error *err)
 {
-  return mtr_fail(err, MORTAR_NOMEM, "out of memory: schema (at most %zu bytes)", arena->max);
+  return mtr_arena_fail(arena, err, "schema");
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 
 enum { ALIGNMENT = 16, FIRST_CHUNK = 2048, LARGEST_CHUNK = 1 << 20 };
 
@@ -57,7 +58,8 @@ static bool add_chunk(struct mtr_arena *arena, size_t need)
   if (want > LARGEST_CHUNK) want = LARGEST_CHUNK;
   if (want < need) want = need;
   if (arena->total > arena->max || want > arena->max - arena->total) want = need;
-  if (want > arena->max || arena->total > arena->max - want) return false;
+  arena->full = want > arena->max || arena->total > arena->max - want;
+  if (arena->full) return false;
   chunk = mtr_calloc(arena->alloc, 1, sizeof *chunk + want);
   if (!chunk) return false;
   chunk->capacity = want;
@@ -74,8 +76,10 @@ void *mtr_arena_alloc(struct mtr_arena *arena, size_t count, size_t size)
   size_t n;
   void *p;
 
-  if (!mtr_size_mul(count, size, &n) || n > SIZE_MAX - ALIGNMENT - sizeof(struct mtr_arena_chunk))
+  if (!mtr_size_mul(count, size, &n) || n > SIZE_MAX - ALIGNMENT - sizeof(struct mtr_arena_chunk)) {
+    arena->full = true;
     return NULL;
+  }
   n = (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
   if (!arena->head || n > arena->left)
     if (!add_chunk(arena, n ? n : ALIGNMENT)) return NULL;
@@ -91,4 +95,12 @@ char *mtr_arena_text(struct mtr_arena *arena, const void *text, size_t size)
 
   if (copy && size) memcpy(copy, text, size);
   return copy;
+}
+
+enum mortar_status mtr_arena_fail(const struct mtr_arena *arena, struct mortar_error *err,
+                                  const char *what)
+{
+  if (!arena->full) return mtr_fail_nomem(err, what);
+  return mtr_fail(err, MORTAR_LIMIT, "%s crosses its limit of %zu bytes of memory", what,
+                  arena->max);
 }

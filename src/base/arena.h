@@ -1,7 +1,8 @@
 /* Many small objects that die together. Value in the caller's storage.
  *
  * init cannot fail; reset forgets the objects and keeps one chunk, so that a steady state
- * allocates nothing; fini frees. Crossing the maximum gives NULL, like memory that ran out. */
+ * allocates nothing; fini frees. Crossing the maximum gives NULL, like memory that ran out;
+ * mtr_arena_fail tells them apart. */
 #ifndef MTR_BASE_ARENA_H
 #define MTR_BASE_ARENA_H
 
@@ -15,6 +16,7 @@ struct mtr_arena {
   unsigned char *next;          /* the free bytes of head; NULL without a chunk */
   size_t left, total, max;      /* bytes at next, a multiple of 16; of all chunks; their limit */
   const struct mortar_alloc *alloc;
+  bool full; /* what gave NULL last was max, not the allocator */
 };
 
 void mtr_arena_init(struct mtr_arena *arena, const struct mortar_alloc *alloc, size_t max);
@@ -40,5 +42,10 @@ static inline void *mtr_arena_one(struct mtr_arena *arena, size_t size)
 
 /* A copy of size bytes with a NUL behind them. */
 char *mtr_arena_text(struct mtr_arena *arena, const void *text, size_t size);
+
+/* The error of an allocation that gave NULL: LIMIT where it would have crossed the arena's maximum,
+ * so that a peer's bytes do not look like a machine without memory; NOMEM otherwise. */
+enum mortar_status mtr_arena_fail(const struct mtr_arena *arena, struct mortar_error *err,
+                                  const char *what);
 
 #endif

@@ -383,6 +383,27 @@ static void every_allocation_may_fail(void **state)
   sample_fini(&s);
 }
 
+/* The sender made it too large; the machine has memory. */
+static void a_schema_larger_than_its_limit_is_no_lack_of_memory(void **state)
+{
+  struct mortar_error err;
+  struct mtr_arrow_schema schema;
+  struct mtr_arena arena;
+  struct sample s;
+  struct mtr_buf out;
+
+  (void)state;
+  sample_init(&s);
+  mtr_buf_init(&out, NULL, "stream", MAX_STREAM);
+  assert_int_equal(mtr_ipc_write_schema(&s.schema, &out, NULL), MORTAR_OK);
+  mtr_arena_init(&arena, NULL, 4096);
+  assert_int_equal(mtr_ipc_read_schema(mtr_buf_span(&out), &arena, &schema, &err), MORTAR_LIMIT);
+  assert_non_null(strstr(err.message, "schema crosses its limit of 4096 bytes"));
+  mtr_arena_fini(&arena);
+  mtr_buf_fini(&out);
+  sample_fini(&s);
+}
+
 static void writing_survives_failing_allocations(void **state)
 {
   struct failing_alloc fa;
@@ -939,6 +960,7 @@ int main(void)
       cmocka_unit_test(a_batch_has_the_nodes_and_buffers_of_its_schema),
       cmocka_unit_test(broken_bytes_never_lead_outside),
       cmocka_unit_test(every_allocation_may_fail),
+      cmocka_unit_test(a_schema_larger_than_its_limit_is_no_lack_of_memory),
       cmocka_unit_test(writing_survives_failing_allocations),
       cmocka_unit_test(moved_children_outlive_batch_and_slab),
       cmocka_unit_test(a_batch_is_one_allocation),

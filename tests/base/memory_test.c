@@ -43,6 +43,7 @@ static void a_buffer_grows_to_its_limit_and_says_so(void **state)
 
 static void an_arena_gives_zeroed_aligned_memory(void **state)
 {
+  struct mortar_error err;
   struct mtr_arena arena;
   int round;
 
@@ -62,6 +63,8 @@ static void an_arena_gives_zeroed_aligned_memory(void **state)
     mtr_arena_reset(&arena);
   }
   assert_null(mtr_arena_alloc(&arena, 1, 2 << 20));
+  assert_int_equal(mtr_arena_fail(&arena, &err, "heap"), MORTAR_LIMIT);
+  assert_string_equal(err.message, "heap crosses its limit of 1048576 bytes of memory");
   assert_null(mtr_arena_alloc(&arena, SIZE_MAX, 2));
   assert_null(mtr_arena_alloc(&arena, 1, SIZE_MAX));
   assert_null(mtr_arena_one(&arena, SIZE_MAX));
@@ -107,7 +110,7 @@ static void memory_that_runs_out_is_reported(void **state)
     for (i = 0; i < 100 && st == MORTAR_OK; i++)
       st = mtr_buf_append(&buf, "0123456789", 10, &err);
     for (i = 0; i < 100 && st == MORTAR_OK; i++)
-      if (!mtr_arena_alloc(&arena, 1, 100)) st = MORTAR_NOMEM;
+      if (!mtr_arena_alloc(&arena, 1, 100)) st = mtr_arena_fail(&arena, &err, "heap");
     assert_int_equal(st, fa.failed ? MORTAR_NOMEM : MORTAR_OK);
     mtr_buf_fini(&buf);
     mtr_arena_fini(&arena);

@@ -612,7 +612,7 @@ static void the_arena_s_limit_holds(void **state)
   mtr_arena_init(&arena, NULL, 4096); /* 1999 columns need far more */
   assert_int_equal(mtr_thrift_decode(mtr_span_of(list, sizeof list), &mtr_TTableSchema_info,
                                      &schema, &arena, NULL),
-                   MORTAR_NOMEM);
+                   MORTAR_LIMIT);
   mtr_arena_fini(&arena);
 }
 

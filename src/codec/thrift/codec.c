@@ -187,7 +187,7 @@ enum mortar_status mtr_thrift_decode(struct mtr_span bytes, const struct mtr_str
 
   mtr_tr_init(&sr.rd, bytes);
   mtr_thrift_read_struct(&sr, info, out);
-  if (sr.nomem) return mtr_fail_nomem(err, info->name);
+  if (sr.nomem) return mtr_arena_fail(arena, err, info->name);
   if (mtr_tr_left(&sr.rd) > 0) mtr_tr_bad(&sr.rd, "bytes behind the struct");
   return mtr_tr_status(&sr.rd, info->name, err);
 }

@@ -66,7 +66,7 @@ struct mtr_struct_reader {
   struct mtr_arena *arena;
   const struct mtr_struct_info *leave; /* structs of this type get `wire` only; NULL: none */
   int depth;  /* structs around the one that is next: 0 for a whole input */
-  bool nomem; /* set, and the cursor spoiled, when memory ran out */
+  bool nomem; /* set, and the cursor spoiled, when the arena gave no more */
 };
 
 /* Reads one struct into out, which it clears first. Spoils the cursor on bad or short input. What

@@ -175,7 +175,7 @@ enum mortar_status mtr_message_read_leaving(struct mtr_span bytes,
     read_exception(&sr.rd, head);
   else
     read_body(&sr, body_field(head->type), info, body);
-  if (sr.nomem) return mtr_fail_nomem(err, info->name);
+  if (sr.nomem) return mtr_arena_fail(arena, err, info->name);
   if (mtr_tr_left(&sr.rd) > 0) mtr_tr_bad(&sr.rd, "bytes behind the message");
   return mtr_tr_status(&sr.rd, info->name, err);
 }
