@@ -20,12 +20,12 @@ static enum mortar_status derive_type_names(struct mtr_shape *shape, struct mort
   mtr_buf_init(&name, &shape->alloc, "type name", TYPE_NAME_MAX);
   shape->type_names =
       mtr_arena_alloc(&shape->arena, (size_t)root->child_count + 1, sizeof *shape->type_names);
-  if (!shape->type_names) return mtr_fail_nomem(err, "type names");
+  if (!shape->type_names) return mtr_arena_fail(&shape->arena, err, "type names");
   for (i = 0; i < root->child_count; i++) {
     mtr_buf_reset(&name);
     MTR_GOTO(mtr_sql_type_name(&root->children[i], &name, err));
     shape->type_names[i] = mtr_arena_text(&shape->arena, name.data, name.size);
-    if (!shape->type_names[i]) MTR_GOTO(mtr_fail_nomem(err, "type names"));
+    if (!shape->type_names[i]) MTR_GOTO(mtr_arena_fail(&shape->arena, err, "type names"));
   }
 done:
   mtr_buf_fini(&name);
@@ -46,7 +46,7 @@ static enum mortar_status derive(struct mtr_shape *shape, struct mtr_span messag
 {
   char *key = mtr_arena_text(&shape->arena, message.data, message.size);
 
-  if (!key) return mtr_fail_nomem(err, "schema");
+  if (!key) return mtr_arena_fail(&shape->arena, err, "schema");
   shape->key = mtr_span_of(key, message.size);
   if (message.size == 0)
     no_columns(&shape->schema);

@@ -88,11 +88,24 @@ static void memory_runs_out(void **state)
   mtr_buf_fini(&bytes);
 }
 
+/* The copy is refused before a byte of it is read. */
+static void a_schema_message_larger_than_the_limit_is_no_lack_of_memory(void **state)
+{
+  static const uint8_t first[8];
+  struct mtr_shape *shape;
+
+  (void)state;
+  assert_int_equal(mtr_shape_new(NULL, mtr_span_of(first, (size_t)300 << 20), 1, &shape, NULL),
+                   MORTAR_LIMIT);
+  assert_null(shape);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_latest_ones_are_kept),
       cmocka_unit_test(memory_runs_out),
+      cmocka_unit_test(a_schema_message_larger_than_the_limit_is_no_lack_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
