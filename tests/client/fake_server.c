@@ -108,11 +108,22 @@ static void write_own_schema(const struct mtr_arrow_schema *schema, int how, str
   if (how == FAKE_SCHEMA_CUT) memset(out->data + out->size / 2, 0, out->size / 2);
 }
 
-static void pack_batch(const struct fake_server *fs, const struct mtr_arrow_schema *schema,
+/* Does to the packed batch what b wants. */
+static void damage(struct fake_server *fs, const struct fake_batch *b, struct mtr_buf *packed)
+{
+  const size_t at = (size_t)b->corrupt_at, cut = (size_t)b->cut;
+
+  if (b->corrupt_at < 0 && !b->cut) return;
+  fs->packed_size = (long)packed->size;
+  if (b->corrupt_at >= 0 && at < packed->size) packed->data[packed->size - 1 - at] ^= 0x55;
+  packed->size -= cut < packed->size ? cut : packed->size;
+}
+
+/* out is empty. */
+static void pack_batch(struct fake_server *fs, const struct mtr_arrow_schema *schema,
                        const struct fake_batch *b, struct mtr_buf *out)
 {
   struct mtr_buf plain;
-  size_t before = out->size;
   int i;
 
   mtr_buf_init(&plain, NULL, "plain batch", 1 << 28);
@@ -127,8 +138,7 @@ static void pack_batch(const struct fake_server *fs, const struct mtr_arrow_sche
     must(mtr_lz4_encode(mtr_buf_span(&plain), fs->checksum, out, NULL));
   else
     must(mtr_buf_append(out, plain.data, plain.size, NULL));
-  if (b->corrupt_at >= 0 && (size_t)b->corrupt_at < out->size - before)
-    out->data[out->size - 1 - (size_t)b->corrupt_at] ^= 0x55;
+  damage(fs, b, out);
   mtr_buf_fini(&plain);
 }
 
@@ -955,5 +965,6 @@ void fake_server_batches(struct fake_server *fs, int count, int64_t rows)
 
   fs->batch_count = count;
   for (i = 0; i < count; i++)
-    fs->batches[i] = (struct fake_batch){i * rows, rows, rows, false, false, -1};
+    fs->batches[i] =
+        (struct fake_batch){.first = i * rows, .rows = rows, .declared = rows, .corrupt_at = -1};
 }

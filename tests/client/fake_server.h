@@ -32,6 +32,7 @@ struct fake_batch {
   int end_markers;  /* so many end-of-stream markers stand before the batch, inside its bytes */
   int schema;       /* enum fake_schema: a Schema message stands before it */
   int corrupt_at;   /* byte of the packed batch to change, counted from its end; -1: none */
+  int cut;          /* so many bytes are missing at its end */
 };
 
 /* What happens to a call in place of its answer. */
@@ -140,8 +141,10 @@ the handle; the state alone; both say that there is none */
   _Atomic int connections, logins;
   _Atomic int owner; /* the descriptor that the session was opened on */
   _Atomic bool session_ended;
-  _Atomic long reply_size;    /* of the last ExecuteStatement reply */
-  _Atomic int parameters;     /* that the last ExecuteStatement had */
+  _Atomic long reply_size; /* of the last ExecuteStatement reply */
+  _Atomic long
+      packed_size;        /* of the batch that was last packed to be corrupt or cut, before that */
+  _Atomic int parameters; /* that the last ExecuteStatement had */
   _Atomic int operation_type; /* that the last statement or metadata call was named with */
   _Atomic int misnamed;       /* calls about an operation that named another type */
   /* The last OpenSession or metadata call, ExecuteStatement and FetchResults as JSON; read them
