@@ -642,17 +642,22 @@ static bool next_request(struct fake_server *fs, int fd, struct mtr_buf *in, siz
   return read_message(fs, fd, in);
 }
 
-static bool send_all(int fd, const void *data, size_t size)
+static bool send_flagged(int fd, const void *data, size_t size, int flags)
 {
   const char *p = data;
 
   while (size) {
-    ssize_t n = send(fd, p, size, MSG_NOSIGNAL);
+    ssize_t n = send(fd, p, size, MSG_NOSIGNAL | flags);
     if (n <= 0) return false;
     p += n;
     size -= (size_t)n;
   }
   return true;
+}
+
+static bool send_all(int fd, const void *data, size_t size)
+{
+  return send_flagged(fd, data, size, 0);
 }
 
 /* A reply body, in a frame if need be, of which so many bytes are sent. */
@@ -679,7 +684,8 @@ static bool send_reply(const struct fake_server *fs, int fd, int status, const c
     const struct mtr_buf message = {.data = (uint8_t *)(uintptr_t)body, .size = size};
     return send_message(fs, fd, &message, size);
   }
-  return send_all(fd, head, (size_t)n) && send_all(fd, body, size);
+  /* Together, so that the client may have both at once. */
+  return send_flagged(fd, head, (size_t)n, size ? MSG_MORE : 0) && send_all(fd, body, size);
 }
 
 /* Reads the two messages of a login, whose bytes are all there once the user's NUL and a password
