@@ -526,6 +526,51 @@ static void what_is_large_is_given_back(void **state)
   assert_int_equal(fa.live, 0);
 }
 
+static void run_new_statement(struct client *c, int number)
+{
+  struct mortar_statement *stmt = NULL;
+  struct mortar_result *res = NULL;
+  int64_t rows;
+  char text[60];
+  const int size = snprintf(text, sizeof text, "SELECT %d%*s", number, number % 30, "");
+
+  assert_int_equal(mortar_statement_new(c->session, &stmt, &c->err), MORTAR_OK);
+  assert_int_equal(mortar_statement_set_sql(stmt, text, (size_t)size, &c->err), MORTAR_OK);
+  assert_int_equal(mortar_statement_execute(stmt, NULL, &res, &c->err), MORTAR_OK);
+  assert_int_equal(client_drain(res, &rows, &c->err), MORTAR_OK);
+  assert_int_equal(rows, 3);
+  mortar_result_free(res);
+  mortar_statement_free(stmt);
+}
+
+/* Nothing is left of a statement but what serves the next. */
+static void many_statements_leave_nothing_behind(void **state)
+{
+  enum { MANY = 20000, SETTLED = 200 };
+  struct failing_alloc fa;
+  struct client c = {.session = NULL};
+  long live = 0, bytes = 0;
+  int i;
+
+  (void)state;
+  failing_alloc_init(&fa, 0);
+  fake_server_start(&c.fs);
+  assert_int_equal(client_open(&c, &fa.alloc, NULL, NULL), MORTAR_OK);
+  for (i = 0; i < MANY; i++) {
+    if (i == SETTLED) {
+      live = fa.live;
+      bytes = fa.live_bytes;
+    }
+    run_new_statement(&c, i);
+  }
+  assert_int_equal(fa.live, live);
+  assert_int_equal(fa.live_bytes, bytes);
+  client_stop(&c);
+  assert_int_equal(fa.live, 0);
+  assert_int_equal(fa.live_bytes, 0);
+  assert_int_equal(fa.size_mismatches, 0);
+}
+
 /* Two at once: only one of them can leave its memory to the next, and nothing is lost or shared. */
 static void statements_side_by_side_share_no_memory(void **state)
 {
@@ -604,6 +649,7 @@ int main(void)
       cmocka_unit_test(memory_that_runs_out_anywhere_is_reported),
       cmocka_unit_test(the_steady_state_allocates_nothing),
       cmocka_unit_test(what_is_large_is_given_back),
+      cmocka_unit_test(many_statements_leave_nothing_behind),
       cmocka_unit_test(statements_side_by_side_share_no_memory),
       cmocka_unit_test(many_threads_share_a_session),
   };
