@@ -11,7 +11,7 @@ import threading
 import time
 import urllib.request
 
-from conftest import wait_for_uri
+from conftest import ROOT, wait_for_uri
 
 HTTP_PATH = "/sql/1.0/warehouses/kiln"
 
@@ -77,6 +77,15 @@ class Background(threading.Thread):
         if self.error:
             raise self.error
         return self.value
+
+
+def run_python(code, *arguments, seconds=240):
+    """What a program with these lines says; it finds this folder's modules."""
+    head = f"import sys\nsys.path[:0] = [{str(ROOT / 'tests' / 'python')!r}]\n"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", head + code, *arguments],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=seconds)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def wait_for(condition, seconds=60):

@@ -16,9 +16,10 @@ from mortar import sql  # noqa: E402
 from mortar.sql.backend.types import CommandId, CommandState  # noqa: E402
 
 from sql_support import (  # noqa: E402
-    SLOW, Background, Kiln, connect, connect_other, rows_of, server_stats, set_faults, wait_for,
+    SLOW, Background, Kiln, connect, connect_other, rows_of, run_python, server_stats, set_faults,
+    wait_for,
 )
-from test_sql_threads import run_python, wait_until_busy  # noqa: E402
+from test_sql_threads import wait_until_busy  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import collections
 import gc
+import os
 import sys
 import tracemalloc
 import weakref
@@ -13,7 +14,8 @@ pytest.importorskip("mortar.kiln._kiln", reason="the extension module is not bui
 
 from mortar import _native, sql  # noqa: E402
 
-from sql_support import connect, resident_kb, server_stats, wait_for  # noqa: E402
+from conftest import canned  # noqa: E402
+from sql_support import connect, resident_kb, run_python, server_stats, wait_for  # noqa: E402
 
 MIXED = """SELECT id, id / 3.0D AS d, cast(id AS decimal(20,3)) AS dec, concat('n ', cast(id AS string)) AS s,
     date'2013-01-01' AS day, timestamp'2013-01-01 00:00:00' AS t, array(id, null) AS a,
@@ -66,6 +68,35 @@ def test_ten_thousand_statements(connection):
     # Threads of the other connector, left over by other tests, make objects of their own meanwhile.
     more = {name: n for name, n in (census() - objects).items() if name in OURS}
     assert sum(more.values()) < 20, more
+
+
+# Says its size when it is warm, and then ten times.
+STATEMENTS = """
+from sql_support import connect, resident_kb
+
+with connect(sys.argv[1]) as connection:
+    for number in range(int(sys.argv[2]) + 10_001):
+        if number >= 10_000 and (number - 10_000) % (int(sys.argv[2]) // 10) == 0:
+            print(resident_kb())
+        cursor = connection.cursor()
+        cursor.execute("SELECT 1")
+        cursor.fetchall()
+        cursor.close()
+"""
+
+
+@pytest.mark.told
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.skipif("MORTAR_BUILD" not in os.environ, reason="MORTAR_BUILD is not set")
+def test_statements_with_a_cursor_each():
+    """In a process of its own, so that 64 bytes for each statement, 3 MB in all, are far above what
+    else may move. MORTAR_STATEMENTS=1000000 says how many."""
+    count = os.environ.get("MORTAR_STATEMENTS", "50000")
+    with canned() as address:
+        said = run_python(STATEMENTS, address, count, seconds=3600)
+    sizes = [int(size) for size in said.split()]
+    print(f"{count} statements, resident KB at every tenth of them: {sizes}")
+    assert len(sizes) == 11 and max(sizes) - sizes[0] < 512
 
 
 def count_references():

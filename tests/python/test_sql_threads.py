@@ -1,7 +1,6 @@
 """Threads, signals, forks: who waits, who may go on, and who is told what."""
 
 import os
-import subprocess
 import sys
 import threading
 
@@ -12,8 +11,7 @@ pytest.importorskip("mortar.kiln._kiln", reason="the extension module is not bui
 
 from mortar import sql  # noqa: E402
 
-from conftest import ROOT  # noqa: E402
-from sql_support import SLOW, Background, Kiln, connect, server_stats, wait_for  # noqa: E402
+from sql_support import SLOW, Background, Kiln, connect, run_python, server_stats, wait_for  # noqa: E402
 
 
 @pytest.fixture
@@ -127,15 +125,6 @@ def test_python_runs_while_rows_are_made(connection):
     assert len(rows) == 399999 and after["exchanges"] == before["exchanges"]
     assert after["lock_releases"] - before["lock_releases"] == 399999 // 4096
     assert len(seen - {1, 400000}) >= 3, "nobody else ran meanwhile"
-
-
-def run_python(code, *arguments):
-    """What a program with these lines says; it finds this folder's modules."""
-    head = f"import sys\nsys.path[:0] = [{str(ROOT / 'tests' / 'python')!r}]\n"
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", head + code, *arguments],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 INTERRUPTED = """
