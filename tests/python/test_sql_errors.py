@@ -154,8 +154,7 @@ def test_arraysize_is_a_positive_int(connection, bad):
 
 def test_a_refused_argument_keeps_the_result(cursor):
     cursor.execute("SELECT 7")
-    for given in ({"parameters": [object()]}, {"input_stream": object()},
-                  {"enforce_embedded_schema_correctness": True}):
+    for given in ({"parameters": [object()]}, {"enforce_embedded_schema_correctness": True}):
         with pytest.raises(sql.NotSupportedError):
             cursor.execute("SELECT 8", **given)
     assert cursor.execute("SELECT 7", {}).fetchone() == (7,)
