@@ -45,6 +45,13 @@ CALLS = [
         "it takes anything for a number",
     ),
     (
+        "tuples",
+        "PyObject_Call PyObject_CallObject",
+        ["python/native"],
+        [],
+        "it wants a tuple of arguments; PyObject_Vectorcall takes them as they are",
+    ),
+    (
         "shell",
         "system popen",
         SHIPPED,

@@ -672,7 +672,7 @@ static PyMethodDef cur_methods[] = {
      "cancel()\n--\n\nAsk the server to stop the running statement. From any thread."},
     {"close", cur_close, METH_NOARGS, "close()\n--\n\nLet the result go. Closing twice is fine."},
     {"fetchone", native_fetchone, METH_NOARGS, "fetchone()\n--\n\nThe next row, or None."},
-    {"fetchmany", (PyCFunction)(void (*)(void))native_fetchmany, METH_VARARGS | METH_KEYWORDS,
+    {"fetchmany", (PyCFunction)(void (*)(void))native_fetchmany, METH_FASTCALL | METH_KEYWORDS,
      "fetchmany(size=None)\n--\n\nUp to size rows; arraysize when it is left out."},
     {"fetchall", native_fetchall, METH_NOARGS, "fetchall()\n--\n\nAll rows that are left."},
     {"_take_arrow", native_take_arrow, METH_O, NULL},

@@ -192,15 +192,31 @@ static Py_ssize_t as_size(PyObject *given)
   return -1;
 }
 
-PyObject *native_fetchmany(PyObject *op, PyObject *args, PyObject *kwargs)
+/* What fetchmany was given, borrowed; None: nothing. NULL with an exception. */
+static PyObject *only_argument(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-  static char *names[] = {"size", NULL};
-  Py_ssize_t size = CUR(op)->arraysize;
-  PyObject *given = Py_None;
+  const Py_ssize_t names = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
 
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &given)) return NULL;
-  if (given != Py_None) size = as_size(given);
-  return size < 0 && PyErr_Occurred() ? NULL : fetch_rows(CUR(op), size);
+  if (nargs + names == 0) return Py_None;
+  if (nargs + names > 1)
+    PyErr_Format(PyExc_TypeError, "fetchmany() takes at most one argument (%zd given)",
+                 nargs + names);
+  else if (names && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "size") != 0)
+    PyErr_Format(PyExc_TypeError, "fetchmany() got an unexpected argument %R",
+                 PyTuple_GET_ITEM(kwnames, 0));
+  else
+    return args[0];
+  return NULL;
+}
+
+PyObject *native_fetchmany(PyObject *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+  PyObject *given = only_argument(args, nargs, kwnames);
+  Py_ssize_t size;
+
+  if (!given) return NULL;
+  size = given == Py_None ? CUR(op)->arraysize : as_size(given);
+  return size < 0 ? NULL : fetch_rows(CUR(op), size);
 }
 
 /* Without a result on an open or closed cursor alike: ProgrammingError. */

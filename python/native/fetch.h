@@ -7,8 +7,9 @@
 /* METH_NOARGS */
 PyObject *native_fetchone(PyObject *cursor, PyObject *ignored);
 PyObject *native_fetchall(PyObject *cursor, PyObject *ignored);
-/* METH_VARARGS | METH_KEYWORDS */
-PyObject *native_fetchmany(PyObject *cursor, PyObject *args, PyObject *kwargs);
+/* METH_FASTCALL | METH_KEYWORDS */
+PyObject *native_fetchmany(PyObject *cursor, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames);
 /* METH_O: how many rows, None for all */
 PyObject *native_take_arrow(PyObject *cursor, PyObject *size);
 /* tp_iternext */

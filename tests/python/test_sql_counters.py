@@ -4,6 +4,7 @@ no second system call, no second turn of the interpreter's lock, nothing derived
 Against kiln-canned, whose replies are whole; nothing here measures a time.
 """
 
+import ctypes
 import gc
 import os
 
@@ -96,6 +97,23 @@ def test_the_lock_is_let_go_once_for_a_statement(batches, fetch):
     assert moved["lock_releases"] == moved["exchanges"] == moved["writes"] == 3
     assert moved["batches_decoded"] == 3 * count
     assert moved["batches_joined"] == (3 * count if fetch == "arrow" and count > 1 else 0)
+
+
+# ---- Calls ------------------------------------------------------------------------------------
+
+METH_VARARGS = 0x0001
+
+
+@pytest.mark.parametrize("name", ["cursor", "close", "execute", "fetchone", "fetchmany", "fetchall",
+                                  "_take_arrow", "_submit", "__enter__", "__exit__"])
+def test_a_call_makes_no_tuple_of_its_arguments(connection, name):
+    """The interpreter hands them over as they lie. That C code calls out in the same way,
+    scripts/check_banned.py sees to."""
+    methods = [getattr(o, name) for o in (connection, connection.cursor()) if hasattr(o, name)]
+    for method in methods:
+        flags = ctypes.pythonapi.PyCFunction_GetFlags(ctypes.py_object(method))
+        assert flags != -1 and not flags & METH_VARARGS
+    assert methods
 
 
 # ---- Plans ------------------------------------------------------------------------------------

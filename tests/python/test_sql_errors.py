@@ -134,7 +134,12 @@ def test_wrong_arguments(cursor, connection):
         cursor.fetchmany(-1)
     with pytest.raises(TypeError):
         cursor.fetchmany("x")
+    for call in (lambda: cursor.fetchmany(1, 2), lambda: cursor.fetchmany(1, size=2),
+                 lambda: cursor.fetchmany(count=1)):
+        with pytest.raises(TypeError, match=r"fetchmany\(\) "):
+            call()
     assert cursor.fetchmany(0) == [] and cursor.fetchmany(size=5) == [(1,)]
+    assert cursor.execute("SELECT 1").fetchmany(None) == cursor.execute("SELECT 1").fetchmany() == [(1,)]
 
 
 @pytest.mark.parametrize("bad", [0, -1, -(10**30), True, 1.5, "10", None])
