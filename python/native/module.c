@@ -7,56 +7,66 @@
 #include "python/native/state.h"
 #include "python/native/table.h"
 
-static PyObject *borrow(const char *module_name, const char *name)
+/* A name of another module, or with NULL the module itself. -1 with an exception. */
+static int borrow(const char *module_name, const char *name, PyObject **out)
 {
-  PyObject *module = PyImport_ImportModule(module_name), *found;
+  PyObject *module = PyImport_ImportModule(module_name);
 
-  if (!module || !name) return module;
-  found = PyObject_GetAttrString(module, name);
-  Py_DECREF(module);
-  return found;
+  *out = module && name ? PyObject_GetAttrString(module, name) : Py_XNewRef(module);
+  Py_XDECREF(module);
+  return *out ? 0 : -1;
 }
 
-static int add_type(PyObject *module, PyTypeObject *type)
+static int borrow_utc(PyObject **out)
 {
-  return type ? PyModule_AddType(module, type) : -1;
+  PyObject *zone_class;
+
+  if (borrow("datetime", "timezone", &zone_class) < 0) return -1;
+  *out = PyObject_GetAttrString(zone_class, "utc");
+  Py_DECREF(zone_class);
+  return *out ? 0 : -1;
 }
 
 static int borrow_others(struct native_state *state)
 {
-  PyObject *zone_class = borrow("datetime", "timezone");
-
-  state->exc = borrow("mortar.sql.exc", NULL);
-  state->log = borrow("mortar.sql._log", NULL);
-  state->in_keywords = borrow("mortar.sql._keywords", "in_keywords");
-  state->decimal = borrow("decimal", "Decimal");
-  state->zone_info = borrow("zoneinfo", "ZoneInfo");
-  state->utc = zone_class ? PyObject_GetAttrString(zone_class, "utc") : NULL;
-  Py_XDECREF(zone_class);
-  state->fromutc = PyUnicode_InternFromString("fromutc");
-  state->datetime_owner = borrow("datetime", "datetime_CAPI");
-  if (!state->exc || !state->log || !state->in_keywords || !state->decimal || !state->zone_info ||
-      !state->utc || !state->fromutc || !state->datetime_owner)
+  if (borrow("mortar.sql.exc", NULL, &state->exc) < 0 ||
+      borrow("mortar.sql._log", NULL, &state->log) < 0 ||
+      borrow("mortar.sql._keywords", "in_keywords", &state->in_keywords) < 0 ||
+      borrow("decimal", "Decimal", &state->decimal) < 0 ||
+      borrow("zoneinfo", "ZoneInfo", &state->zone_info) < 0 || borrow_utc(&state->utc) < 0 ||
+      borrow("datetime", "datetime_CAPI", &state->datetime_owner) < 0)
     return -1;
+  state->fromutc = PyUnicode_InternFromString("fromutc");
   state->datetime = PyCapsule_GetPointer(state->datetime_owner, "datetime.datetime_CAPI");
-  return state->datetime ? 0 : -1;
+  return state->fromutc && state->datetime ? 0 : -1;
 }
 
+/* The type goes into the state, too. -1 with an exception. */
+static int add_type(PyObject *module, PyTypeObject *type, PyTypeObject **place)
+{
+  *place = type;
+  return type ? PyModule_AddType(module, type) : -1;
+}
+
+static int add_types(PyObject *module, struct native_state *state)
+{
+  state->field_type = native_field_type_new(module);
+  state->plan_type = state->field_type ? native_plan_type_new(module) : NULL;
+  return state->plan_type && add_type(module, native_row_type_new(module), &state->row_type) == 0 &&
+                 add_type(module, native_table_type_new(module), &state->table_type) == 0 &&
+                 add_type(module, native_cursor_type_new(module), &state->cursor_type) == 0 &&
+                 add_type(module, native_connection_type_new(module), &state->connection_type) == 0
+             ? 0
+             : -1;
+}
+
+/* The types come first: mortar.sql wants them while it is imported, which is here when nobody has
+ * done so before. */
 static int exec_module(PyObject *module)
 {
   struct native_state *state = native_state_of_module(module);
 
-  if (borrow_others(state) < 0) return -1;
-  state->field_type = native_field_type_new(module);
-  state->row_type = native_row_type_new(module);
-  state->plan_type = native_plan_type_new(module);
-  state->table_type = native_table_type_new(module);
-  state->cursor_type = native_cursor_type_new(module);
-  state->connection_type = native_connection_type_new(module);
-  if (add_type(module, state->row_type) < 0 || add_type(module, state->table_type) < 0 ||
-      add_type(module, state->cursor_type) < 0 || add_type(module, state->connection_type) < 0 ||
-      !state->plan_type || !state->field_type)
-    return -1;
+  if (add_types(module, state) < 0 || borrow_others(state) < 0) return -1;
   return PyModule_AddStringConstant(module, "version", mortar_version());
 }
 

@@ -29,6 +29,31 @@ def test_module_attributes():
         assert hasattr(sql, name), name
 
 
+@pytest.mark.parametrize("first", ["mortar._native", "mortar.sql", "mortar.sql.exc", "mortar.sql.types"])
+def test_any_module_may_be_imported_first(first):
+    said = python(f"""
+import {first}
+from mortar import _native, sql
+try:
+    _native.Connection([("page_rows", "many")], [], sql.Cursor)
+except sql.ProgrammingError:
+    print(issubclass(sql.Row, _native.RowBase), _native.version)
+""")
+    assert said == f"True {mortar.__version__}\n"
+
+
+def test_an_import_that_fails_says_why():
+    said = python("""
+import sys
+sys.modules["decimal"] = None
+try:
+    import mortar._native
+except ImportError as error:
+    print(error.name)
+""")
+    assert said == "decimal\n"
+
+
 def test_exception_tree():
     tree = {
         sql.Error: Exception, sql.Warning: Exception, sql.InterfaceError: sql.Error,
