@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("mortar.kiln._kiln", reason="the extension module is not built")
 sql = pytest.importorskip("mortar.sql")
 
+from conftest import canned  # noqa: E402
 from sql_support import (  # noqa: E402
     SLOW, Kiln, connect, control, server_stats, set_faults, wait_for,
 )
@@ -308,6 +309,61 @@ def test_a_failed_page_is_never_an_early_end(kiln, name, use_arrow):
     with concurrent.futures.ThreadPoolExecutor(len(WAYS)) as pool:
         list(pool.map(check, WAYS))
     assert [rule["hits"] for rule in control(kiln, "/kiln/faults")["rules"]] == [1] * len(WAYS)
+
+
+# ---- Batches that come with the statement ------------------------------------------------------
+
+# Where a byte of the batch is turned over, and who finds it: the frame is read with the reply, the
+# message in it, whose first bytes LZ4 leaves as they are, when it is fetched.
+FRAME_HEAD, MESSAGE_HEAD = 0, 14
+
+
+@pytest.fixture(scope="module", params=[1, 2, 72])
+def few(request):
+    """How many batches the reply of a kiln-canned has, and its address."""
+    with canned("--batches", str(request.param), "--faults", "on") as address:
+        yield request.param, address
+
+
+def damage_batch(uri, number, offset):
+    place = f"directResults.resultSet.results.arrowBatches[{number}].batch"
+    set_faults(uri, {"call": "ExecuteStatement", "flip": [{"place": place, "offset": offset}]})
+
+
+def assert_corrupt(call, number):
+    with pytest.raises(sql.InvalidServerResponseError, match=f": batch {number}: ") as caught:
+        call()
+    error = caught.value
+    assert type(error) is sql.InvalidServerResponseError
+    assert (error.status, error.sqlstate, error.session_lost) == ("CORRUPT", "22000", False)
+    assert error.query_id and error.outcome == "done"  # only rows of it are missing
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_a_damaged_frame_is_an_invalid_response(few, last):
+    count, uri = few
+    number = count - 1 if last else 0
+    with connect(uri) as connection, connection.cursor() as cursor:
+        damage_batch(uri, number, FRAME_HEAD)
+        assert_corrupt(lambda: cursor.execute("SELECT * FROM rows_1000"), number)
+        assert len(cursor.execute("SELECT * FROM rows_1000").fetchall()) == 1000
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("fetch", [
+    lambda cursor: cursor.fetchall(), lambda cursor: list(by_one(cursor)),
+    lambda cursor: cursor.fetchmany(1000), list, lambda cursor: cursor._take_arrow(None),
+], ids=["fetchall", "fetchone", "fetchmany", "iteration", "arrow"])
+def test_a_damaged_batch_is_an_invalid_response(few, fetch, last):
+    """Again and again, and the connection goes on."""
+    count, uri = few
+    number = count - 1 if last else 0
+    with connect(uri) as connection, connection.cursor() as cursor:
+        damage_batch(uri, number, MESSAGE_HEAD)
+        cursor.execute("SELECT * FROM rows_1000")
+        assert_corrupt(lambda: fetch(cursor), number)
+        assert_corrupt(lambda: fetch(cursor), number)
+        assert len(cursor.execute("SELECT * FROM rows_1000").fetchall()) == 1000
 
 
 # ---- A warehouse that starts slowly -------------------------------------------------------------
