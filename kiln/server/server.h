@@ -16,8 +16,8 @@ struct kiln_options {
   int64_t batch_rows;      /* rows of one Arrow batch; 0: 4096 */
   int64_t page_batches;    /* Arrow batches of one page at most; 0: no such limit */
   int64_t max_inline_rows; /* rows of one page; 0: what the request asks for */
-  bool precise;            /* times to the microsecond, not to the millisecond; it costs a system
-                              call for each exchange */
+  bool precise;            /* times to the microsecond, not to some milliseconds; it costs a system
+                              call for each exchange. With faults always. */
   bool checksum;           /* LZ4 frames with checksums */
   bool columns;            /* Thrift columns also for clients that ask for Arrow */
   const char *protocol;    /* the newest protocol version that is spoken, see protocol.h; NULL: the
