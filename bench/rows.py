@@ -25,13 +25,12 @@ from row_tls import TlsRow
 BATCHES = "SELECT * FROM rows_1000"
 
 
-def batches_row(threads, fetch, reaches=(), full=False, alone=False):
+def batches_row(threads, fetch, reaches=(), alone=False):
     return StatementRow(
         f"batches-{threads}-{'arrow' if fetch == 'fetchall_arrow' else 'rows'}",
         f"1,000 rows in 72 LZ4 batches, {fetch}, {threads} threads, 50 ms server time",
         Load(BATCHES, threads=threads, fetch=fetch, server_ms=50),
         reaches=reaches,
-        full=full,
         alone=alone,
     )
 
@@ -82,8 +81,8 @@ ROWS = (
         ),
     ),
     StatementRow("rows-1000", "1,000 rows in 72 LZ4 batches, fetchall, 1 thread", Load(BATCHES)),
-    batches_row(16, "fetchall_arrow", full=True),
-    batches_row(16, "fetchall", full=True),
+    batches_row(16, "fetchall_arrow", alone=True),
+    batches_row(16, "fetchall", alone=True),
     batches_row(64, "fetchall_arrow", (Reach("mortar rate ratio", at_least=0.95),)),
     batches_row(64, "fetchall", (Reach("mortar rate ratio", at_least=0.95),), alone=True),
     batches_row(200, "fetchall_arrow", (Reach("mortar rate ratio", at_least=0.90),)),
@@ -122,7 +121,6 @@ ROWS = (
         "interpreter's lock held by 1,000 rows in 72 LZ4 batches, fetchall, 1 thread",
         Load(BATCHES),
         clients=("mortar", "connector", "kernel"),
-        full=True,
     ),
     MemoryRow(
         "memory",

@@ -40,7 +40,7 @@ def parse_arguments():
     parser.add_argument("--full", action="store_true", help="all rows, 11 rounds of each")
     parser.add_argument("--rounds", type=int, help="rounds of each row, at least 5 (5; 11 with --full)")
     parser.add_argument("--seconds", type=float,
-                        help="of one program in one round, at most 10 (0.7; 1 with --full)")
+                        help="of one program in one round, at most 10 (0.5; 1 with --full)")
     parser.add_argument("--quick", action="store_true", help="5 rounds of 0.1 seconds")
     parser.add_argument("--row", action="append", choices=[row.name for row in rows.ROWS],
                         help="only this row; may be repeated")
@@ -50,7 +50,7 @@ def parse_arguments():
     if args.quick:
         vars(args).update(QUICK)
     args.rounds = args.rounds or (11 if args.full else MIN_ROUNDS)
-    args.seconds = (1.0 if args.full else 0.7) if args.seconds is None else args.seconds
+    args.seconds = (1.0 if args.full else 0.5) if args.seconds is None else args.seconds
     if args.rounds < MIN_ROUNDS or not 0 < args.seconds <= 10:
         parser.error("--rounds must be 5 or more, --seconds above 0 and at most 10")
     args.out = args.out or default_out(args)

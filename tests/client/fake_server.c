@@ -917,8 +917,12 @@ static void *accept_loop(void *arg)
     if (!c) abort();
     c->fs = fs;
     c->fd = accept(fs->listener, NULL, NULL);
+    if (c->fd < 0) { /* the client has left again */
+      free(c);
+      continue;
+    }
     /* Head and body go out apart: without this the second waits for an acknowledgement. */
-    if (setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)) != 0) abort();
+    (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     fs->connections++;
     if (pthread_create(&thread, NULL, serve_connection, c) != 0) abort();
     pthread_detach(thread);
