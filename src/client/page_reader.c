@@ -172,9 +172,6 @@ static enum mortar_status take_message(struct mtr_page_reader *rd, struct mtr_sp
     return take_schema(rd, shape, mtr_span_of(bytes, message.size), err);
   if (message.kind != MTR_IPC_BATCH)
     return mtr_fail(err, MORTAR_UNSUPPORTED, "dictionary batches are not supported");
-  /* The spot begins aligned: then a size before the body is wrong. */
-  if (message.body.size && ((uintptr_t)message.body.data & 7) != 0)
-    return mtr_fail(err, MORTAR_CORRUPT, "the Arrow message body is not aligned");
   MTR_TRY((rd->page.read ? rd->page.read : mtr_ipc_read_batch)(&shape->schema, &message, rd->slab,
                                                                out, err));
   if (out->length > spot->rows) mtr_arrow_truncate(out, spot->rows);
