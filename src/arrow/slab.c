@@ -36,9 +36,13 @@ enum mortar_status mtr_slab_reserve(struct mtr_slab *slab, size_t count, size_t 
 {
   /* The end of the capacity need not be aligned. */
   const size_t piece = round_up(size), used = slab->buf.size + CARVE_ALIGNMENT;
+  size_t need;
 
   if (used > MTR_SLAB_KEEP || count > (MTR_SLAB_KEEP - used) / piece) return MORTAR_OK;
-  return mtr_buf_reserve(&slab->buf, count * piece + CARVE_ALIGNMENT, err);
+  need = count * piece + CARVE_ALIGNMENT;
+  /* The usual case, without a call. */
+  if (need <= slab->buf.capacity - slab->buf.size) return MORTAR_OK;
+  return mtr_buf_reserve(&slab->buf, need, err);
 }
 
 void *mtr_slab_carve(struct mtr_slab *slab, size_t size)
