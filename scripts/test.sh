@@ -8,6 +8,8 @@ cd "$(dirname "$0")/.." || exit
 source scripts/steps.sh
 python=.venv/bin/python
 cores=$(nproc)
+# Whatever pip builds here, the extension's warnings are errors.
+export SKBUILD_CMAKE_DEFINE=MORTAR_WERROR=ON
 
 ctest_in() { ctest --test-dir "build/$1" --output-on-failure --no-tests=error -j "$cores"; }
 
