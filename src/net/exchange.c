@@ -66,11 +66,12 @@ static bool may_go_on(const struct mtr_exchange *ex, enum mortar_status st)
   return ex->phase == RECEIVE && (st == MORTAR_TIMEOUT || st == MORTAR_INTERRUPTED);
 }
 
-/* A server of TLS hangs up on a plain request; one that has replied before is not of that kind. */
+/* A server of TLS hangs up on a plain request; one that has replied before, or has taken a login,
+ * is not of that kind. */
 static bool may_want_tls(const struct mtr_exchange *ex, enum mortar_status st)
 {
   return st == MORTAR_IO && ex->fresh && ex->transport->bare && ex->stats->exchanges == 0 &&
-         !begun(ex);
+         ex->login.size == 0 && !begun(ex);
 }
 
 static enum mtr_want fail(struct mtr_exchange *ex, enum mortar_status st)
@@ -108,8 +109,12 @@ static const char *doing(const struct mtr_exchange *ex, char *text, size_t size)
   switch (ex->phase) {
     case CONNECT:
       return ex->fresh ? ex->transport->ops->stage(ex->transport) : "connecting";
-    case LOGIN:
-      return "logging in";
+    case LOGIN: /* who knows no SASL takes it for the beginning of something longer, and waits */
+      (void)snprintf(text, size,
+                     "logging in (SASL): perhaps the server wants none ('transport' nosasl or "
+                     "http)%s",
+                     ex->transport->bare ? ", or TLS" : "");
+      return text;
     case SEND:
       (void)snprintf(text, size, "sending the request (%zu bytes left)", unsent(ex));
       return text;
@@ -124,7 +129,7 @@ static const char *doing(const struct mtr_exchange *ex, char *text, size_t size)
 
 static enum mtr_want time_out(struct mtr_exchange *ex, int64_t now)
 {
-  char text[64];
+  char text[128];
   const bool connect = ex->connect_limit < ex->deadline;
 
   return fail(ex,
