@@ -140,7 +140,7 @@ static enum mtr_want time_out(struct mtr_exchange *ex, int64_t now)
 
 void mtr_exchange_interrupt(struct mtr_exchange *ex, int64_t now)
 {
-  char text[64];
+  char text[128];
 
   ex->finished = now;
   (void)fail(ex, mtr_fail(ex->err, MORTAR_INTERRUPTED, "woken up after %lld ms while %s",
