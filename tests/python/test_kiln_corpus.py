@@ -273,6 +273,10 @@ QUERIES = [
     ("SELECT typeof(DATE '2024-01-01'), typeof(current_timestamp()), typeof(1L), typeof(X'00'), typeof(true), typeof(1e0)",
      ["typeof(DATE '2024-01-01')", 'typeof(current_timestamp())', 'typeof(1)', "typeof(X'00')", 'typeof(true)', 'typeof(1.0)'], "string string string string string string",
      [('date', 'timestamp', 'bigint', 'binary', 'boolean', 'double')]),
+    ("SELECT typeof(array()) AS a, typeof(map()) AS b, typeof(array(NULL)) AS c, typeof(array(array())) AS d, typeof(named_struct('a', NULL)) AS e",
+     ['a', 'b', 'c', 'd', 'e'], "string string string string string",
+     [('array<void>', 'map<void,void>', 'array<void>', 'array<array<void>>', 'struct<a:void>')]),
+    ("SELECT current_timezone()", ['current_timezone()'], "string", [('Etc/UTC',)]),
     # dates
     ("SELECT DATE '2024-01-31' + INTERVAL 1 MONTH AS a, DATE '2024-01-31' - INTERVAL 1 DAY AS b, DATE '2024-01-31' + 1 AS c",
      ['a', 'b', 'c'], "date date date",

@@ -137,6 +137,7 @@ CREATE MACRO kiln.main.elt(n, a, b) AS CASE n WHEN 1 THEN a WHEN 2 THEN b END,
 CREATE MACRO kiln.main.version() AS '4.0.0';
 
 -- Dates and times.
+CREATE MACRO kiln.main.current_timezone() AS 'Etc/UTC';
 CREATE MACRO kiln.main.add_interval(d DATE, i INTERVAL) AS CAST(d + i AS DATE),
   (d TIMESTAMP, i INTERVAL) AS d + i, (d TIMESTAMPTZ, i INTERVAL) AS d + i,
   (d INTERVAL, i INTERVAL) AS d + i, (d VARCHAR, i INTERVAL) AS CAST(d AS TIMESTAMPTZ) + i;
@@ -190,7 +191,8 @@ CREATE MACRO kiln.main.range(n) AS TABLE (SELECT range AS id FROM system.main.ra
 
 -- DuckDB's name of a type as a warehouse writes it. `X[]` becomes ARRAY(X) first: of plain types,
 -- then of nested ones, up to three deep; then brackets and words change, each by itself. The
--- parentheses of DECIMAL are braces meanwhile.
+-- parentheses of DECIMAL are braces meanwhile. What is empty has elements of the type "NULL"; a field
+-- of that name has its type behind it.
 CREATE MACRO kiln.main.nested_arrays(t) AS regexp_replace(t,
   '((?:STRUCT|MAP|ARRAY)\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\))\[\d*\]',
   'ARRAY(\1)', 'g');
@@ -205,8 +207,9 @@ CREATE MACRO kiln.main.nested_words(t) AS replace(replace(replace(replace(replac
   replace(replace(t, 'STRUCT(', 'struct<'), 'MAP(', 'map<'), 'ARRAY(', 'array<'), ')', '>'),
   ', ', ','), ' ', ':'), '{', '('), '}', ')'), 'FLOAT', 'float');
 CREATE MACRO kiln.main.marked_arrays(t) AS kiln.main.nested_arrays(kiln.main.nested_arrays(
-  kiln.main.nested_arrays(regexp_replace(regexp_replace(replace(t, 'TIMESTAMP WITH TIME ZONE',
-  'TIMESTAMPTZ'), 'DECIMAL\((\d+),\s?(\d+)\)', 'decimal{\1,\2}', 'g'),
+  kiln.main.nested_arrays(regexp_replace(regexp_replace(replace(regexp_replace(t,
+  '"NULL"([\[,)]|$)', 'void\1', 'g'), 'TIMESTAMP WITH TIME ZONE', 'TIMESTAMPTZ'),
+  'DECIMAL\((\d+),\s?(\d+)\)', 'decimal{\1,\2}', 'g'),
   '([A-Za-z]+(?:\{\d+,\d+\})?)\[\d*\]', 'ARRAY(\1)', 'g'))));
 CREATE MACRO kiln.main.type_text(t) AS CASE WHEN t IN ('"NULL"', 'NULL') THEN 'void'
   WHEN t IN ('UUID', 'JSON', 'INTERVAL', 'TIME', 'BIT') THEN 'string' ELSE
