@@ -235,11 +235,20 @@ def test_the_server_dies(own_kiln):
         ({"server_hostname": "host", "user_agent_entry": "a\0b"}, sql.ProgrammingError),
         ({"server_hostname": "host", "user_agent_entry": "a\nb"}, sql.ProgrammingError),
         ({"server_hostname": "host", "session_configuration": {"a": "b\0"}}, sql.ProgrammingError),
+        ({"server_hostname": "host", "session_configuration": "a=secret"}, sql.ProgrammingError),
+        ({"server_hostname": "host", "session_configuration": [("a", "b")]}, sql.ProgrammingError),
     ],
 )
 def test_connect_refuses(arguments, problem):
     with pytest.raises(problem) as caught:
         sql.connect(http_path="/x", access_token="any", **arguments)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("bad", [7, b"secret", ["secret"]], ids=str)
+def test_a_token_that_is_no_text(bad):
+    with pytest.raises(sql.ProgrammingError, match="access_token must be a str, not a") as caught:
+        sql.connect("http://127.0.0.1", "/x", bad)
     assert "secret" not in str(caught.value)
 
 

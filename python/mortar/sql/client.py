@@ -370,6 +370,9 @@ def _settings(
 ) -> Options:
     """What the session is set to. query_tags takes the place of a QUERY_TAGS; when it is empty
     there are none."""
+    if not isinstance(configuration, (Mapping, type(None))):
+        kind = type(configuration).__name__
+        raise exc.ProgrammingError(f"session_configuration is a dict, not a {kind}")
     settings: Options = [(str(k), str(v)) for k, v in (configuration or {}).items()]
     if query_tags is None:
         return settings
@@ -451,6 +454,9 @@ def connect(
     if http_path and "http_path" not in dict(options):
         options.append(("http_path", http_path))
     if access_token:
+        if not isinstance(access_token, str):
+            kind = type(access_token).__name__
+            raise exc.ProgrammingError(f"access_token must be a str, not a {kind}")
         options.append(("access_token", access_token))
     limit = keywords.pop("call_timeout", None)
     wait_ms = -1 if limit is None else _positive_milliseconds("call_timeout", limit)
