@@ -9,7 +9,9 @@
 #include "python/native/errors.h"
 #include "python/native/wait.h"
 
-enum { PLANS_MAX = 256 }; /* a program with more shapes than that derives some again */
+enum {
+  PLANS_MAX = 64
+}; /* as many as the library keeps shapes: one that it forgot has a new name */
 
 #define CONN(op) ((ConnectionObject *)(op))
 
