@@ -237,8 +237,8 @@ static bool table_columns(struct table *table, const struct column *columns, int
   table->node = kiln_node_new(&table->arena, "", "+s", rows, 1, count);
   for (i = 0; table->node && i < count; i++) {
     const int64_t buffers = columns[i].format[0] == 'u' ? 3 : 2;
-    struct kiln_node *child =
-        kiln_node_new(&table->arena, columns[i].name, columns[i].format, rows, buffers, 0);
+    struct kiln_node *child = kiln_node_new(&table->arena, columns[i].name, columns[i].format, rows,
+                                            buffers, columns[i].format[0] == '+' ? 1 : 0);
     if (!child) return false;
     kiln_node_adopt(table->node, i, child);
   }
@@ -261,6 +261,26 @@ static bool put_texts(struct table *table, int64_t column, const char *const *te
     if (!kiln_text_append(&out, i, texts[i], texts[i] ? strlen(texts[i]) : 0)) return false;
   }
   return true;
+}
+
+/* A map of texts without a pair for each row. */
+static bool put_empty_maps(struct table *table, int64_t column)
+{
+  struct mtr_arena *arena = &table->arena;
+  struct kiln_node *node = table->node->children[column];
+  struct kiln_node *entries = kiln_node_new(arena, "entries", "+s", 0, 1, 2);
+  struct kiln_node *key = kiln_node_new(arena, "key", "u", 0, 3, 0);
+  struct kiln_node *value = kiln_node_new(arena, "value", "u", 0, 3, 0);
+  const size_t offsets = (size_t)(node->array.length + 1) * sizeof(int32_t);
+  struct kiln_text_column text;
+
+  if (!entries || !key || !value) return false;
+  entries->schema.flags = key->schema.flags = 0;
+  kiln_node_adopt(entries, 0, key);
+  kiln_node_adopt(entries, 1, value);
+  kiln_node_adopt(node, 0, entries);
+  return kiln_node_buffer(arena, node, 1, offsets) && kiln_text_begin(arena, key, 0, &text) &&
+         kiln_text_begin(arena, value, 0, &text);
 }
 
 /* ---- PUT, GET, REMOVE ----------------------------------------------------------------------- */
@@ -299,18 +319,19 @@ static bool check(const struct kiln_volumes *volumes, const struct request *requ
   return false;
 }
 
+/* The headers are a map, and what has no local file has no column for it: Databricks' client for
+ * Node stops at other rows. */
 static bool make_link(const struct kiln_volumes *volumes, const struct kiln_volume_origin *origin,
                       const struct request *request, struct table *table)
 {
   static const struct column columns[] = {
-      {"operation", "u"}, {"presignedUrl", "u"}, {"headers", "u"}, {"localFile", "u"}};
-  const char *headers = "{}";
+      {"operation", "u"}, {"presignedUrl", "u"}, {"headers", "+m"}, {"localFile", "u"}};
   const char *link =
       kiln_volume_link(volumes, origin, request->operation, request->path, &table->arena);
 
-  return link && table_columns(table, columns, 4, 1) && put_texts(table, 0, &request->operation) &&
-         put_texts(table, 1, &link) && put_texts(table, 2, &headers) &&
-         put_texts(table, 3, &request->local);
+  return link && table_columns(table, columns, request->local ? 4 : 3, 1) &&
+         put_texts(table, 0, &request->operation) && put_texts(table, 1, &link) &&
+         put_empty_maps(table, 2) && (!request->local || put_texts(table, 3, &request->local));
 }
 
 /* ---- LIST ------------------------------------------------------------------------------------ */

@@ -22,7 +22,8 @@
 struct store {
   struct fixture fx;
   char folder[40];
-  char cells[4][1000]; /* of the last answer's row; "NULL" for a null */
+  char cells[4]
+            [1000]; /* of the last answer's row; "NULL" for a null, "" where there is no column */
 };
 
 static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *place)
@@ -75,8 +76,9 @@ static void ask_link(struct store *s, const char *sql)
   assert_non_null(direct->result_set);
   assert_true(direct->result_set_metadata->is_staging_operation);
   rows = direct->result_set->results;
-  assert_int_equal(rows->columns.count, 4);
-  for (i = 0; i < 4; i++)
+  assert_in_range(rows->columns.count, 3, 4);
+  s->cells[3][0] = '\0';
+  for (i = 0; i < rows->columns.count; i++)
     keep_cell(rows->columns.items[i].string_val, s->cells[i]);
 }
 
@@ -127,7 +129,7 @@ static void statements_are_answered_with_links(void **state)
   assert_string_equal(s.cells[3], "__output_stream__");
   ask_link(&s, "REMOVE '" FILE_A "'");
   assert_string_equal(s.cells[0], "REMOVE");
-  assert_string_equal(s.cells[3], "NULL");
+  assert_string_equal(s.cells[3], "");
   assert_int_equal(s.fx.engine.executed, 0); /* the engine has no part in it */
   assert_true(fault_run(&s.fx, "rows 1"));
   assert_int_equal(s.fx.engine.executed, 1);
