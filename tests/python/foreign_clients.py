@@ -222,6 +222,7 @@ class Connector(Client):
             session_configuration=session.get("configuration"),
             catalog=session.get("catalog"),
             schema=session["schema"],
+            staging_allowed_local_path=session.get("folder"),
         )
 
     def execute_with(self, cursor: Any, case: dict) -> None:
@@ -284,6 +285,8 @@ class PyHive(Client):
     def connect(self, session: dict) -> Any:
         from pyhive import hive
 
+        if "folder" in session:
+            raise Lacks
         return hive.connect(
             scheme="http",
             host="127.0.0.1",
@@ -313,6 +316,8 @@ class Impyla(Client):
     def connect(self, session: dict) -> Any:
         from impala import dbapi
 
+        if "folder" in session:
+            raise Lacks
         return dbapi.connect(
             host="127.0.0.1",
             port=self.port,

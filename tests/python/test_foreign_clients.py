@@ -6,8 +6,10 @@
 
 What is expected stands in the list, in SQL's own terms, and is compared with what each client makes
 of it. A case has `sql`, or a metadata call to `ask`, with statements that run `before`; parameters,
-or a `batch` of them with a statement that looks `then`; a session of its own; or a `mode`. It expects `columns`, `types` and all `rows`, or rows that the
-answer `includes`; the count of rows `affected`; an `error`; `states` of an asynchronous statement.
+or a `batch` of them with a statement that looks `then`; a session of its own, with a `folder` whose files
+the client may move; or a `mode`. It expects `columns`, `types` and all `rows`, or rows that the
+answer `includes`; the count of rows `affected`; an `error`; `states` of an asynchronous statement; a file of
+the folder that it `brings`, which is as the one that went up.
 Metadata is compared in the columns that the case names. Values are JSON's; decimals, dates and
 moments are texts, binary is hexadecimal.
 
@@ -45,6 +47,7 @@ FOREIGN = ROOT / "tests" / "foreign"
 INSTALLED = ROOT / "build" / "foreign"
 PROGRAM_LIMIT_S = 120
 PAGE_ROWS = 1000
+FILE = bytes(range(256)) * 4096
 
 NODE, JDBC, HIVE_JDBC = "@databricks/sql", "databricks-jdbc", "hive-jdbc"
 PYTHON = list(CLIENTS)
@@ -75,15 +78,17 @@ def all_cases():
 CASES = all_cases()
 
 
-@functools.cache
-def filled(schema):
-    """The cases for a client whose tables are in this schema."""
-    text = json.dumps(CASES)
-    return json.loads(text.replace("{schema}", schema).replace("{slow}", SLOW))
-
-
 def schema_of(client):
     return re.sub(r"\W", "_", client.lower()).strip("_")
+
+
+@functools.cache
+def job_of(client, folder):
+    """The cases for a client, whose tables are in its schema and whose files are in this folder."""
+    schema, text = schema_of(client), json.dumps(CASES)
+    for name, word in (("{schema}", schema), ("{folder}", str(folder)), ("{slow}", SLOW)):
+        text = text.replace(name, word)
+    return {"schema": schema, "cases": json.loads(text)}
 
 
 # ---- Running it -------------------------------------------------------------------------------
@@ -101,6 +106,15 @@ def kilns(tmp_path_factory):
     yield [server.uri for server in servers]
     for server in servers:
         server.end()
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """One for each client, with a file to put."""
+    made = {client: tmp_path_factory.mktemp(schema_of(client)) for client in NAMES}
+    for folder in made.values():
+        (folder / "up").write_bytes(FILE)
+    return made
 
 
 def make_schemas(uri):
@@ -128,13 +142,11 @@ def run_program(command, job, **environment):
     return json.loads(done.stdout)
 
 
-def run_node(_, https):
+def run_node(job, https):
     if not shutil.which("node") or not (INSTALLED / "node" / "node_modules").is_dir():
         pytest.skip("no Node with @databricks/sql: scripts/setup.sh foreign brings it")
-    schema = schema_of(NODE)
-    job = {"uri": https, "schema": schema, "cases": filled(schema)}
     modules = str(INSTALLED / "node" / "node_modules")
-    return {NODE: run_program(["node", FOREIGN / "node" / "client.js"], job, NODE_PATH=modules)}
+    return {NODE: run_program(["node", FOREIGN / "node" / "client.js"], {"uri": https, **job}, NODE_PATH=modules)}
 
 
 def jar(name):
@@ -144,10 +156,10 @@ def jar(name):
     return str(found[-1])
 
 
-def run_java(http, https):
+def run_java(jobs, http, https):
     """Both drivers in one virtual machine."""
     places = [urllib.parse.urlsplit(uri) for uri in (http, https)]
-    jobs = {
+    drivers = {
         JDBC: {
             "driver": "com.databricks.client.jdbc.Driver",
             "jar": jar("databricks-jdbc"),
@@ -162,33 +174,32 @@ def run_java(http, https):
             f"httpPath={places[0].path.lstrip('/')}",
         },
     }
-    for name, job in jobs.items():
-        job["schema"] = schema_of(name)
-        job["cases"] = filled(job["schema"])
+    jobs = {name: {**driver, **jobs[name]} for name, driver in drivers.items()}
     # One compiler of the two: the program is short. Arrow's library wants the package opened.
     options = ("-Duser.timezone=UTC", "-XX:TieredStopAtLevel=1",
                "--add-opens=java.base/java.nio=ALL-UNNAMED")  # fmt: skip
     return run_program(["java", *options, "-cp", jar("gson"), FOREIGN / "java" / "Client.java"], jobs)
 
 
-def run_python(client, http):
-    schema = schema_of(client)
-    return {client: CLIENTS[client](http, schema).run_all(filled(schema))}
+def run_python(client, job, http):
+    return {client: CLIENTS[client](http, job["schema"]).run_all(job["cases"])}
 
 
 @pytest.fixture(scope="module")
-def outcomes(kilns):
+def outcomes(kilns, folders):
     """A function that gives all outcomes of a client; each runs the list once."""
+
+    jobs = {client: job_of(client, folder) for client, folder in folders.items()}
 
     @functools.cache
     def run(client):
         if client in CLIENTS:
-            return run_python(client, kilns[0])
-        return run_node(*kilns) if client == NODE else run_java_once()
+            return run_python(client, jobs[client], kilns[0])
+        return run_node(jobs[NODE], kilns[1]) if client == NODE else run_java_once()
 
     @functools.cache
     def run_java_once():
-        return run_java(*kilns)
+        return run_java(jobs, *kilns)
 
     return lambda client: run(client)[client]
 
@@ -197,15 +208,16 @@ def outcomes(kilns):
 
 METADATA = {case["name"] for case in CASES if "ask" in case}
 FUNCTION_CALLS = {"table types", "type info", "functions", "primary keys", "foreign keys"}
+FILES = {case["name"] for case in CASES if "folder" in case.get("session", {})}
 NATIVE_PARAMETERS = {"parameters: types", "parameters by name", "parameters: one too few"}
 
 LACKS = {
     CONNECTOR: {"timeout", *FUNCTION_CALLS},
-    PYHIVE: {"timeout", *METADATA, *NATIVE_PARAMETERS},
-    IMPYLA: {"timeout", "batch", *NATIVE_PARAMETERS, *METADATA - {"tables", "functions"}},
+    PYHIVE: {"timeout", *FILES, *METADATA, *NATIVE_PARAMETERS},
+    IMPYLA: {"timeout", "batch", *FILES, *NATIVE_PARAMETERS, *METADATA - {"tables", "functions"}},
     NODE: {"batch"},
     JDBC: {"parameters by name"},
-    HIVE_JDBC: {"batch", "catalog and schema of the session", "asynchronous cancel", *NATIVE_PARAMETERS},
+    HIVE_JDBC: {"batch", "catalog and schema of the session", "asynchronous cancel", *FILES, *NATIVE_PARAMETERS},
 }
 
 # Those whose errors have no field for it.
@@ -317,8 +329,8 @@ def generated(count):
 
 @pytest.mark.parametrize("place", range(len(CASES)), ids=[case["name"] for case in CASES])
 @pytest.mark.parametrize("client", NAMES)
-def test_case(outcomes, client, place):
-    case = filled(schema_of(client))[place]
+def test_case(outcomes, folders, client, place):
+    case = job_of(client, folders[client])["cases"][place]
     outcome = outcomes(client)[case["name"]]
     assert outcome.get("lacks", False) == (case["name"] in LACKS[client])
     if outcome.get("lacks"):
@@ -339,6 +351,8 @@ def test_case(outcomes, client, place):
         assert counted == case["affected"]
     if "states" in case:
         assert outcome["states"] == case["states"]
+    if "brings" in case:
+        assert (folders[client] / case["brings"]).read_bytes() == FILE
 
 
 def test_nothing_is_left_behind(kilns, outcomes):

@@ -69,14 +69,19 @@ public class Client {
 
   // ---- Sessions ------------------------------------------------------------------------------
 
-  /** Hive's has no catalogs in its URL. */
+  /** Hive's has no catalogs in its URL, and no volumes. */
   private Connection connect(JsonObject session) throws SQLException {
     StringBuilder full = new StringBuilder(url.replace("{schema}", text(session, "schema")));
     String catalog = text(session, "catalog");
     JsonObject configuration = session.getAsJsonObject("configuration");
+    String folder = text(session, "folder");
     if (catalog != null) {
       if (hive) throw new Lacks();
       full.append(";ConnCatalog=").append(catalog);
+    }
+    if (folder != null) {
+      if (hive) throw new Lacks();
+      full.append(";VolumeOperationAllowedLocalPaths=").append(folder);
     }
     if (configuration != null) {
       for (String name : configuration.keySet()) {

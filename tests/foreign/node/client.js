@@ -82,7 +82,10 @@ function ask(session, { call, type, ...filters }) {
   return asked[call](session, names);
 }
 
-function statement(session, { sql, parameters }) {
+function statement(session, { sql, parameters, session: own }) {
+  if (own && own.folder) {
+    return session.executeStatement(sql, { stagingAllowedLocalPath: own.folder });
+  }
   if (!parameters) return session.executeStatement(sql);
   if (Array.isArray(parameters)) {
     return session.executeStatement(sql, { ordinalParameters: parameters.map(bound) });
