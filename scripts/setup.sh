@@ -181,7 +181,7 @@ npm_install() {
 }
 
 maven_copy() {
-  mvn --quiet --batch-mode --no-transfer-progress --file "$1" \
+  mvn --quiet --batch-mode --no-transfer-progress -Dstyle.color=never --file "$1" \
     dependency:copy-dependencies "-DoutputDirectory=$2"
 }
 

@@ -16,5 +16,9 @@ case " $* " in *' hive-'*) scripts/setup.sh hive ;; esac
 # The archive costs the first server of Spark's a few seconds and spares the others more.
 case " $* " in *' spark-'*' spark-'*) export SPARK_THRIFT_CDS=$PWD/build/spark.jsa ;; esac
 
-export MORTAR_SERVERS="$*"
-.venv/bin/python -m pytest -q -ra tests/python/test_real_servers.py
+failed=()
+for place; do
+  printf '\n==== %s\n' "$place"
+  MORTAR_SERVERS=$place .venv/bin/python -m pytest -q -ra tests/python/test_real_servers.py || failed+=("$place")
+done
+[ ${#failed[@]} = 0 ] || { printf '\nfailed: %s\n' "${failed[*]}"; exit 1; }
