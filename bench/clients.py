@@ -54,6 +54,7 @@ class Load:
     processes: int = 1  # of a Python client; a C program has all threads in one
     fetch: str = "fetchall"  # of a Python client
     server_ms: float = 0
+    one_by_one: bool = False  # sessions of a Python client, so that their memory can be told
     counter: int | None = None  # of a Python client: a core, to measure the interpreter's lock
 
     @property
@@ -122,6 +123,7 @@ class PythonProcess:
         command = [sys.executable, Path(__file__).with_name("load.py"), client, "--sql", load.sql]
         command += ["--threads", load.threads, "--fetch", load.fetch, at.uri]
         command += ["--warm-up", 5 if load.server_ms else 50]
+        command += ["--one-by-one"] if load.one_by_one else []
         command += [] if load.counter is None else ["--counter", load.counter]
         command += ["--ca", at.ca_file] if at.ca_file else []
         self.name = client

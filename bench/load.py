@@ -5,8 +5,8 @@ clients.py; not a tool to compare clients by hand.
     load.py mortar|connector|kernel --sql SQL [--threads N] ... URI
 
 opens a session for each thread, warms up, prints one JSON line with the memory that the sessions
-took, and then, for every line with a number of seconds that it reads, runs one round and prints its report as one JSON
-line with the keys of load.c. It ends where its input ends.
+took, and then, for every line with a number of seconds that it reads, runs one round and prints its
+report as one JSON line with the keys of load.c. It ends where its input ends.
 
 A statement is a new cursor, execute, fetch and close. Warm-up and imports are not counted.
 """
@@ -18,10 +18,12 @@ import resource
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 from measures import percentile
 
+OPEN_AT_ONCE = 32  # sessions
 SOLO_SECONDS = 0.2  # of the counter alone
 SWITCH_SECONDS = 0.0005  # with the counter, for ten times as many statements as by default
 
@@ -237,12 +239,21 @@ def warm_up(args, connection):
         statement(connection, args.sql, args.fetch)
 
 
+def in_parallel(function, items):
+    """A list of what it gives: with a server time, one session after the other takes long."""
+    with ThreadPoolExecutor(OPEN_AT_ONCE) as pool:
+        return list(pool.map(function, items))
+
+
 def open_all(args):
     """The sessions, and what they took of memory: the first pays for what all share."""
     connect, ca_file = CONNECT[args.client], args.ca
     connections = [connect(args.uri, ca_file)]
     first = memory_kb("VmRSS")
-    connections += [connect(args.uri, ca_file) for _ in range(args.threads - 1)]
+    if args.one_by_one:
+        connections += [connect(args.uri, ca_file) for _ in range(args.threads - 1)]
+    else:
+        connections += in_parallel(lambda _: connect(args.uri, ca_file), range(args.threads - 1))
     idle = memory_kb("VmRSS")
     each = (idle - first) / (args.threads - 1) if args.threads > 1 else 0.0
     return connections, {"idle_kb": idle, "session_kb": each}
@@ -257,6 +268,7 @@ def parse_arguments():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--warm-up", type=int, default=50, help="statements before the first round (50)")
     parser.add_argument("--ca", help="certificates to trust")
+    parser.add_argument("--one-by-one", action="store_true", help="open the sessions one after the other")
     parser.add_argument("--counter", type=int, metavar="CORE",
                         help="measure the interpreter's lock, with a counter on this core")
     return parser.parse_args()
@@ -271,8 +283,7 @@ def main():
     print(json.dumps(memory), flush=True)
     for line in sys.stdin:
         print(json.dumps(run_round(args, connections, float(line))), flush=True)
-    for connection in connections:
-        connection.close()
+    in_parallel(lambda connection: connection.close(), connections)
 
 
 if __name__ == "__main__":

@@ -124,8 +124,8 @@ ROWS = (
     ),
     MemoryRow(
         "memory",
-        "memory of 200 sessions: idle; and busy with 1,000 rows in 72 batches, 50 ms",
-        Load(BATCHES, threads=200, server_ms=50),
+        "memory of 200 sessions: idle; and busy with 1,000 rows in 72 batches, 20 ms",
+        Load(BATCHES, threads=200, server_ms=20, one_by_one=True),
         reaches=(
             Reach("mortar idle session KB", at_most=64.0),
             Reach("mortar busy thread KB", at_most=256.0),

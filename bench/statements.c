@@ -1,13 +1,17 @@
 /* The load of statements. Each is a new one, made, run, read to its end and freed, as a program
  * does that has many different ones. Of every batch the first value of the first column is read, so
  * that nothing can be put off for ever; and every run must give as many rows as the first. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/mortar_bench.h"
 
 struct client {
+  const struct mortar_config *config;
   struct mortar_session *session;
+  pthread_t thread; /* that opens or closes it */
+  bool ready;
   const char *sql;
   int64_t rows, batches; /* of one run; -1: none yet */
   uint64_t touched;      /* a sum, so that the reads can't be optimised away */
@@ -59,34 +63,72 @@ static bool once(void *arg)
   return false;
 }
 
+/* ---- Sessions ------------------------------------------------------------------------------ */
+
+static void *open_client(void *arg)
+{
+  struct client *client = arg;
+  struct mortar_error err = {0};
+
+  if (!client->session && mortar_session_open(client->config, NULL, &client->session, &err)) {
+    client->ready = bench_fail("session", &err);
+    return NULL;
+  }
+  client->ready = once(client);
+  return NULL;
+}
+
+static void *close_client(void *arg)
+{
+  struct client *client = arg;
+
+  mortar_session_free(client->session);
+  return NULL;
+}
+
+/* A thread for each: the server takes its time for every call. */
+static bool in_parallel(void *(*step)(void *), struct client *clients, int count)
+{
+  int started, i;
+
+  for (started = 0; started < count; started++)
+    if (pthread_create(&clients[started].thread, NULL, step, &clients[started])) break;
+  for (i = 0; i < started; i++)
+    (void)pthread_join(clients[i].thread, NULL);
+  return started == count;
+}
+
 /* Opens the sessions and runs the statement once in each. */
 static bool open_clients(const struct bench_arguments *args, const struct mortar_config *config,
                          struct client *clients, void **list)
 {
-  struct mortar_error err = {0};
-  int i;
+  const int count = args->plan.threads;
+  int i, ready = 0;
 
-  for (i = 0; i < args->plan.threads; i++) {
+  for (i = 0; i < count; i++) {
     list[i] = &clients[i];
+    clients[i].config = config;
     clients[i].sql = args->sql;
     clients[i].rows = -1;
-    if (args->shared && i)
-      clients[i].session = clients[0].session;
-    else if (mortar_session_open(config, NULL, &clients[i].session, &err) != MORTAR_OK)
-      return bench_fail("session", &err);
-    if (!once(&clients[i])) return false;
   }
-  return true;
+  if (args->shared) {
+    if (!in_parallel(open_client, clients, 1)) return false;
+    for (i = 1; i < count; i++)
+      clients[i].session = clients[0].session;
+  }
+  if (!in_parallel(open_client, clients, count)) return false;
+  for (i = 0; i < count; i++)
+    ready += clients[i].ready;
+  return ready == count;
 }
 
 static void close_clients(const struct bench_arguments *args, struct client *clients)
 {
-  int i;
-
-  for (i = 0; clients && i < args->plan.threads; i++)
-    if (!args->shared || i == 0) mortar_session_free(clients[i].session);
+  if (clients) (void)in_parallel(close_client, clients, args->shared ? 1 : args->plan.threads);
   free(clients);
 }
+
+/* ---- The load ------------------------------------------------------------------------------ */
 
 /* By the sessions' own counters; each has had one more, which opened it. */
 static double exchanges_of_one(const struct bench_arguments *args, const struct client *clients)
