@@ -133,12 +133,12 @@ static bool receive_head(int fd, char data[HEAD_MAX + 1], size_t *have, size_t *
   return true;
 }
 
+/* The request has been sent. */
 static bool learn(struct client *client)
 {
   static char data[HEAD_MAX + 1]; /* clients learn one after the other */
   size_t have, size;
 
-  if (!send_all(client->fd, client->request)) return false;
   if (!receive_head(client->fd, data, &have, &size)) return false;
   if (strncmp(data, "HTTP/1.1 200 ", 13) != 0 || size < have)
     return fail("reply", "not a 200 with a Content-Length");
@@ -170,6 +170,7 @@ static bool still_in_step(const struct client *client)
   return fail("reply", "not all replies had the length of the first");
 }
 
+/* All ask before the first one waits: the server takes its time for every call. */
 static bool open_clients(const struct arguments *args, const struct bytes *request,
                          struct client *clients, void **list)
 {
@@ -178,8 +179,10 @@ static bool open_clients(const struct arguments *args, const struct bytes *reque
   for (i = 0; i < args->plan.threads; i++) {
     clients[i].request = request;
     list[i] = &clients[i];
-    if (!connect_to(args, &clients[i].fd) || !learn(&clients[i])) return false;
+    if (!connect_to(args, &clients[i].fd) || !send_all(clients[i].fd, request)) return false;
   }
+  for (i = 0; i < args->plan.threads; i++)
+    if (!learn(&clients[i])) return false;
   return true;
 }
 
