@@ -25,6 +25,7 @@ from measures import Skipped, judge, summarise
 
 ROOT = Path(__file__).resolve().parent.parent
 MIN_ROUNDS = 5  # a median of fewer says little
+STATEMENTS_OF_A_THREAD = 20  # in a round, at least
 QUICK = {"rounds": MIN_ROUNDS, "seconds": 0.1}
 PACKAGES = ("databricks-sql-connector", "databricks-sql-kernel", "pyarrow", "pandas")
 LIBRARIES = ("libcurl", "openssl", "liblz4")
@@ -111,12 +112,21 @@ def machine():
 # ---- Rows --------------------------------------------------------------------------------------
 
 
+def seconds_of(row, args):
+    """Of one program: long enough for some statements of each thread, or the ends of a round, where
+    not all threads are at work, weigh too much. A quick round is only to see that it works."""
+    load = getattr(row, "load", None)
+    if args.quick or load is None:
+        return args.seconds
+    return max(args.seconds, STATEMENTS_OF_A_THREAD * load.server_ms / 1000)
+
+
 def measure(row, args):
     """All rounds of one row, and the clients that are missing."""
     rounds = []
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mortar-bench-")))
-        one_round, missing = row.prepare(Settings(args.build, scratch, args.seconds, args.full), stack)
+        one_round, missing = row.prepare(Settings(args.build, scratch, seconds_of(row, args), args.full), stack)
         for _ in range(args.rounds):
             rounds.append(one_round())
     return rounds, missing
