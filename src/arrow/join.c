@@ -292,7 +292,7 @@ void mtr_joiner_init(struct mtr_joiner *joiner, const struct mortar_alloc *alloc
 
 void mtr_joiner_rest(struct mtr_joiner *joiner)
 {
-  if (joiner->slab) mtr_slab_rest(&joiner->slab);
+  mtr_slab_rest(&joiner->slab);
   if (joiner->scratch.total > KEEP_SCRATCH) mtr_arena_fini(&joiner->scratch);
 }
 

@@ -417,50 +417,56 @@ static void check_batch(struct page *p, bool (*null)(int, int), int rows)
   schema.release(&schema);
 }
 
-static void every_type_with_every_bitmap(void **state)
+/* Makes a page, reads its batch and checks that: of every pattern and length, in so many ways. */
+static void every_page(int ways, void (*make_and_read)(struct page *p, int rows,
+                                                       bool (*null)(int i, int rows), int way))
 {
   static const int lengths[] = {1, 8, 9, ROWS_MAX};
   struct page p;
   size_t l, n;
-  int style;
+  int way;
 
-  (void)state;
   page_init(&p);
   for (l = 0; l < 4; l++)
     for (n = 0; n < sizeof patterns / sizeof *patterns; n++)
-      for (style = 0; style < 3; style++) {
-        uint8_t bits[32];
-        fill_page(&p, lengths[l], bitmap(bits, patterns[n], lengths[l], style));
-        assert_int_equal(take(&p), MORTAR_OK);
-        assert_int_equal(p.page.own_rows, lengths[l]);
-        assert_int_equal(build(&p, NULL), MORTAR_OK);
+      for (way = 0; way < ways; way++) {
+        make_and_read(&p, lengths[l], patterns[n], way);
         check_batch(&p, patterns[n], lengths[l]);
+        p.batch.release(&p.batch);
+        p.batch.release = NULL;
         mtr_arena_reset(&p.arena);
         make_schema(&p);
       }
   page_fini(&p);
 }
 
+static void read_columns(struct page *p, int rows, bool (*null)(int i, int rows), int style)
+{
+  uint8_t bits[32];
+
+  fill_page(p, rows, bitmap(bits, null, rows, style));
+  assert_int_equal(take(p), MORTAR_OK);
+  assert_int_equal(p->page.own_rows, rows);
+  assert_int_equal(build(p, NULL), MORTAR_OK);
+}
+
+static void every_type_with_every_bitmap(void **state)
+{
+  (void)state;
+  every_page(3, read_columns);
+}
+
+static void read_rows(struct page *p, int rows, bool (*null)(int i, int rows), int style)
+{
+  fill_rows(p, rows, null, style);
+  assert_int_equal(p->page.own_rows, rows);
+  assert_int_equal(build(p, NULL), MORTAR_OK);
+}
+
 static void every_type_in_rows(void **state)
 {
-  static const int lengths[] = {1, 8, 9, ROWS_MAX};
-  struct page p;
-  size_t l, n;
-  int style;
-
   (void)state;
-  page_init(&p);
-  for (l = 0; l < 4; l++)
-    for (n = 0; n < sizeof patterns / sizeof *patterns; n++)
-      for (style = 0; style < 2; style++) {
-        fill_rows(&p, lengths[l], patterns[n], style);
-        assert_int_equal(p.page.own_rows, lengths[l]);
-        assert_int_equal(build(&p, NULL), MORTAR_OK);
-        check_batch(&p, patterns[n], lengths[l]);
-        mtr_arena_reset(&p.arena);
-        make_schema(&p);
-      }
-  page_fini(&p);
+  every_page(2, read_rows);
 }
 
 static void rows_that_disagree_are_refused(void **state)
@@ -521,34 +527,24 @@ static enum mortar_status read_text_batch(struct page *p, struct mtr_slab *slab)
   return mtr_thrift_read_batch(&p->schema, &message, slab, &p->batch, &p->err);
 }
 
+static void read_untold(struct page *p, int rows, bool (*null)(int i, int rows), int mask)
+{
+  struct mtr_slab *slab;
+  uint8_t bits[32];
+
+  assert_int_equal(mtr_slab_new(NULL, BYTES_MAX, &slab, &p->err), MORTAR_OK);
+  fill_page(p, rows, bitmap(bits, null, rows, 0));
+  assert_int_equal(take(p), MORTAR_OK);
+  write_text_batch(p, mask, slab);
+  assert_int_equal(read_text_batch(p, slab), MORTAR_OK);
+  mtr_slab_unref(slab);
+}
+
 /* Servers before Databricks' V5: the batch itself shows what in it is text. */
 static void batches_whose_schema_is_not_told(void **state)
 {
-  static const int lengths[] = {1, 8, 9, ROWS_MAX};
-  struct mtr_slab *slab;
-  struct page p;
-  size_t l, n;
-  int mask;
-
   (void)state;
-  page_init(&p);
-  for (l = 0; l < 4; l++)
-    for (n = 0; n < sizeof patterns / sizeof *patterns; n++)
-      for (mask = 0; mask < 8; mask++) {
-        uint8_t bits[32];
-        assert_int_equal(mtr_slab_new(NULL, BYTES_MAX, &slab, &p.err), MORTAR_OK);
-        fill_page(&p, lengths[l], bitmap(bits, patterns[n], lengths[l], 0));
-        assert_int_equal(take(&p), MORTAR_OK);
-        write_text_batch(&p, mask, slab);
-        assert_int_equal(read_text_batch(&p, slab), MORTAR_OK);
-        mtr_slab_unref(slab);
-        check_batch(&p, patterns[n], lengths[l]);
-        p.batch.release(&p.batch);
-        p.batch.release = NULL;
-        mtr_arena_reset(&p.arena);
-        make_schema(&p);
-      }
-  page_fini(&p);
+  every_page(8, read_untold);
 }
 
 static void text_batches_fail_cleanly(void **state)
